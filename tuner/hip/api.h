@@ -1,0 +1,97 @@
+// The HIP entry points that headtune calls, as one table of function pointers. Every provider (rocm, cuda, sim, fake)
+// fills the same table, so the code above it is the same on every device.
+//
+// Types repeat the ABI of the HIP 5.2 to 7.x headers without including them; tests/unit/api_abi_* compares each
+// pointer with the real headers at compile time. hipDeviceProp_t is left out: its layout changed in HIP 6.0.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace headtune::hip {
+
+using Error = int;  ///< hipError_t: an enum with an int-sized underlying type; 0 is success
+using DevicePtr = void*;
+
+struct StreamObject;
+struct EventObject;
+struct ModuleObject;
+struct FunctionObject;
+struct GraphObject;
+struct GraphExecObject;
+struct GraphNodeObject;
+
+using Stream = StreamObject*;
+using Event = EventObject*;
+using Module = ModuleObject*;
+using Function = FunctionObject*;
+using Graph = GraphObject*;
+using GraphExec = GraphExecObject*;
+using GraphNode = GraphNodeObject*;
+
+/// Values of HIP's enums that headtune uses (the same in HIP 5.2 to 7.x; checked by the ABI test).
+inline constexpr Error success = 0;
+inline constexpr Error error_invalid_value = 1;
+inline constexpr Error error_out_of_memory = 2;
+inline constexpr Error error_invalid_image = 200;
+inline constexpr Error error_not_found = 500;
+inline constexpr Error error_illegal_address = 700;
+inline constexpr Error error_launch_failure = 719;
+inline constexpr Error error_not_supported = 801;
+inline constexpr int memcpy_host_to_device = 1;
+inline constexpr int memcpy_device_to_host = 2;
+inline constexpr int memcpy_device_to_device = 3;
+inline constexpr int stream_capture_thread_local = 1;
+
+struct Api {
+  // library and devices
+  Error (*init)(unsigned flags);
+  Error (*driver_get_version)(int* version);
+  Error (*runtime_get_version)(int* version);
+  Error (*get_device_count)(int* count);
+  Error (*set_device)(int device);
+  Error (*get_device)(int* device);
+  Error (*device_get_attribute)(int* value, int attribute, int device);
+  Error (*device_get_name)(char* name, int length, int device);
+  Error (*device_get_pci_bus_id)(char* bus_id, int length, int device);
+  Error (*device_total_mem)(std::size_t* bytes, int device);
+  Error (*device_synchronize)();
+  const char* (*get_error_string)(Error error);
+  Error (*get_last_error)();
+  // memory
+  Error (*mem_get_info)(std::size_t* free, std::size_t* total);
+  Error (*malloc)(DevicePtr* pointer, std::size_t bytes);
+  Error (*free)(DevicePtr pointer);
+  Error (*memcpy)(void* to, const void* from, std::size_t bytes, int kind);
+  Error (*memcpy_async)(void* to, const void* from, std::size_t bytes, int kind, Stream stream);
+  Error (*memset)(DevicePtr pointer, int byte, std::size_t bytes);
+  Error (*memset_async)(DevicePtr pointer, int byte, std::size_t bytes, Stream stream);
+  // code
+  Error (*module_load_data)(Module* module, const void* image);
+  Error (*module_unload)(Module module);
+  Error (*module_get_function)(Function* function, Module module, const char* name);
+  Error (*func_get_attribute)(int* value, int attribute, Function function);
+  Error (*func_set_attribute)(const void* function, int attribute, int value);
+  Error (*module_launch_kernel)(Function function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                                unsigned block_x, unsigned block_y, unsigned block_z, unsigned dynamic_lds_bytes,
+                                Stream stream, void** arguments, void** extra);
+  Error (*module_occupancy_max_active_blocks)(int* blocks, Function function, int block_size,
+                                              std::size_t dynamic_lds_bytes);
+  // streams, events, graphs
+  Error (*stream_create)(Stream* stream);
+  Error (*stream_destroy)(Stream stream);
+  Error (*stream_synchronize)(Stream stream);
+  Error (*stream_begin_capture)(Stream stream, int mode);
+  Error (*stream_end_capture)(Stream stream, Graph* graph);
+  Error (*graph_instantiate)(GraphExec* exec, Graph graph, GraphNode* error_node, char* log, std::size_t log_bytes);
+  Error (*graph_launch)(GraphExec exec, Stream stream);
+  Error (*graph_exec_destroy)(GraphExec exec);
+  Error (*graph_destroy)(Graph graph);
+  Error (*event_create)(Event* event);
+  Error (*event_destroy)(Event event);
+  Error (*event_record)(Event event, Stream stream);
+  Error (*event_synchronize)(Event event);
+  Error (*event_elapsed_time)(float* milliseconds, Event start, Event stop);
+};
+
+}  // namespace headtune::hip
