@@ -13,6 +13,8 @@ add_library(headtune_project INTERFACE)
 target_compile_features(headtune_project INTERFACE cxx_std_20)
 target_compile_options(headtune_project INTERFACE -Wall -Wextra $<$<BOOL:${HEADTUNE_WARNINGS_AS_ERRORS}>:-Werror>)
 target_include_directories(headtune_project INTERFACE "${PROJECT_SOURCE_DIR}")
+# Header-only {fmt}: the binaries then run on machines without the package (Debian ships no static libfmt).
+target_link_libraries(headtune_project INTERFACE fmt::fmt-header-only)
 
 # headtune_library(NAME SOURCES... [LINK LIBS...]): a static library of the tuner.
 function(headtune_library name)
