@@ -1,0 +1,74 @@
+// A tuning table with its evidence: what tables/<arch>.json holds and every emitted format is made from.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "headtune/config.h"
+#include "headtune/table.h"
+
+namespace headtune {
+
+/// The winner's time at one point of its cell. Microseconds (simulated ones when the row is estimated).
+struct CellTime {
+  int num_q_heads = 0;
+  int num_kv_heads = 0;
+  int context = 0;
+  int batch = 0;
+  double median_us = 0;
+  double low_us = 0;  ///< confidence interval of the median
+  double high_us = 0;
+  int samples = 0;
+  double best_us = 0;         ///< of any verified configuration at this point
+  double baseline_us = 0;     ///< extend_attention at this point; 0 when it was not timed
+  long long floor_bytes = 0;  ///< bytes that any method must move: K and V of the prefix once, Q, output
+};
+
+/// Why a row may be trusted.
+struct Evidence {
+  std::string provider;     ///< "rocm", "cuda", "sim"
+  std::string device_name;  ///< marketing name, shown only
+  std::string features;     ///< ":sramecc+:xnack-" or empty
+  std::string driver;
+  std::string runtime;
+  std::string compiler;
+  std::string template_hash;  ///< SHA-256 of the files that the winner's instances include
+  std::string method;         ///< how it was timed
+  double verify_error = -1;   ///< worst relative L2 error of the winner's instances
+  double verify_tolerance = 0;
+  int candidates = 0;  ///< configurations timed at every point
+  int pruned = 0;
+  int failed = 0;
+  double ratio = 0;       ///< geometric mean of time / best time
+  double max_regret = 0;  ///< worst loss against a context's own best configuration
+  std::string reason;     ///< "best", "tie: incumbent", ...
+  std::vector<CellTime> times;
+};
+
+struct TunedRow {
+  TableRow row;
+  Evidence evidence;
+  bool stale = false;  ///< emitted with --allow-stale although templates or compiler have changed
+};
+
+struct TunedTable {
+  std::string arch;  ///< without feature flags
+  std::vector<TunedRow> rows;
+};
+
+/// Fixed order: device, head_dim, ..., context. Every output starts with this, so insertion order cannot show.
+void sort_rows(TunedTable& table);
+
+/// What a row lacks to be trusted, as "evidence.times: expected at least one, found none"; empty when nothing.
+std::string missing_evidence(const TunedRow& row);
+
+/// "head_dim 576/512, 12 q heads per kv head, ..." for messages and comments.
+std::string describe(const TableRow& row);
+
+/// Worst relative half-width of the intervals of the row's times.
+double noise(const Evidence& evidence);
+
+/// "bf16", as the enumerator is spelled.
+const char* dtype_name(DType type);
+
+}  // namespace headtune
