@@ -16,11 +16,11 @@ namespace headtune {
 
 /// Static resources of one kernel, as the code object's metadata (AMD) or the driver's report (NVIDIA) states them.
 struct Resources {
-  int vgpr = 0;            ///< architected vector registers per lane (NVIDIA: registers per thread)
-  int agpr = 0;            ///< accumulation registers per lane; 0 on NVIDIA
-  int sgpr = 0;            ///< scalar registers per wave; 0 on NVIDIA
-  int lds_bytes = 0;       ///< static LDS (shared memory) per workgroup
-  int scratch_bytes = 0;   ///< private (local) memory per lane
+  int vgpr = 0;           ///< architected vector registers per lane (NVIDIA: registers per thread)
+  int agpr = 0;           ///< accumulation registers per lane; 0 on NVIDIA
+  int sgpr = 0;           ///< scalar registers per wave; 0 on NVIDIA
+  int lds_bytes = 0;      ///< static LDS (shared memory) per workgroup
+  int scratch_bytes = 0;  ///< private (local) memory per lane
   int vgpr_spills = 0;
   int sgpr_spills = 0;
   int waves_per_simd = 0;  ///< occupancy bound from registers alone; 0 when not known
@@ -37,26 +37,26 @@ struct CompileJob {
 
 struct Binary {
   CompileStatus status = CompileStatus::error;
-  std::vector<std::byte> code;                ///< code object (AMD) or cubin (NVIDIA)
-  std::string log;                            ///< compiler output, or what ended the child
-  int signal = 0;                             ///< when crashed
-  std::map<std::string, Resources> kernels;   ///< by kernel name
-  double seconds = 0;                         ///< compile time in the child; of the original compile when cached
+  std::vector<std::byte> code;               ///< code object (AMD) or cubin (NVIDIA)
+  std::string log;                           ///< compiler output, or what ended the child
+  int signal = 0;                            ///< when crashed
+  std::map<std::string, Resources> kernels;  ///< by kernel name
+  double seconds = 0;                        ///< compile time in the child; of the original compile when cached
   bool cached = false;
 };
 
 struct Instruction {
-  std::uint64_t pc = 0;   ///< address in the ELF image
-  std::uint32_t size = 0; ///< bytes
-  std::string text;       ///< as LLVM prints it, without comment
+  std::uint64_t pc = 0;    ///< address in the ELF image
+  std::uint32_t size = 0;  ///< bytes
+  std::string text;        ///< as LLVM prints it, without comment
 };
 
 struct ToolchainOptions {
-  std::filesystem::path program;   ///< headtune-toolchain; empty: beside this executable
-  std::filesystem::path rocm;      ///< --rocm PATH: a ROCm root or a private prefix; empty: search
-  std::filesystem::path cache;     ///< empty: XDG cache directory
-  int jobs = 0;                    ///< parallel compile processes; 0: one per core
-  double timeout_seconds = 120;    ///< per job
+  std::filesystem::path program;  ///< headtune-toolchain; empty: beside this executable
+  std::filesystem::path rocm;     ///< --rocm PATH: a ROCm root or a private prefix; empty: search
+  std::filesystem::path cache;    ///< empty: XDG cache directory
+  int jobs = 0;                   ///< parallel compile processes; 0: one per core
+  double timeout_seconds = 120;   ///< per job
   bool use_cache = true;
 };
 
