@@ -33,7 +33,11 @@ using GraphNode = GraphNodeObject*;
 inline constexpr Error success = 0;
 inline constexpr Error error_invalid_value = 1;
 inline constexpr Error error_out_of_memory = 2;
+inline constexpr Error error_not_initialized = 3;
+inline constexpr Error error_no_device = 100;
+inline constexpr Error error_invalid_device = 101;
 inline constexpr Error error_invalid_image = 200;
+inline constexpr Error error_invalid_handle = 400;
 inline constexpr Error error_not_found = 500;
 inline constexpr Error error_illegal_address = 700;
 inline constexpr Error error_launch_failure = 719;
@@ -42,6 +46,37 @@ inline constexpr int memcpy_host_to_device = 1;
 inline constexpr int memcpy_device_to_host = 2;
 inline constexpr int memcpy_device_to_device = 3;
 inline constexpr int stream_capture_thread_local = 1;
+
+/// hipDeviceAttribute_t, for Api::device_get_attribute. Sizes are bytes, clocks kHz.
+namespace attribute {
+inline constexpr int clock_rate = 5;
+inline constexpr int l2_cache_size = 19;
+inline constexpr int compute_capability_major = 23;
+inline constexpr int max_threads_per_block = 56;
+inline constexpr int max_threads_per_multiprocessor = 57;
+inline constexpr int memory_bus_width = 59;  ///< bits
+inline constexpr int memory_clock_rate = 60;
+inline constexpr int compute_capability_minor = 61;
+inline constexpr int multiprocessor_count = 63;
+inline constexpr int pci_bus_id = 67;
+inline constexpr int pci_device_id = 68;
+inline constexpr int pci_domain_id = 69;
+inline constexpr int max_registers_per_block = 71;
+inline constexpr int max_lds_per_workgroup = 74;        ///< hipDeviceAttributeMaxSharedMemoryPerBlock
+inline constexpr int max_lds_per_workgroup_optin = 75;  ///< NVIDIA: beyond the default 48 KiB
+inline constexpr int max_lds_per_cu = 76;               ///< NVIDIA
+inline constexpr int warp_size = 87;
+inline constexpr int amd_max_lds_per_cu = 10002;
+}  // namespace attribute
+
+/// hipFunction_attribute, for Api::func_get_attribute, and hipFuncAttribute, for Api::func_set_attribute.
+namespace function_attribute {
+inline constexpr int max_threads_per_block = 0;
+inline constexpr int static_lds_bytes = 1;
+inline constexpr int scratch_bytes = 3;
+inline constexpr int registers = 4;
+inline constexpr int max_dynamic_lds_bytes = 8;
+}  // namespace function_attribute
 
 struct Api {
   // library and devices
@@ -72,9 +107,9 @@ struct Api {
   Error (*module_get_function)(Function* function, Module module, const char* name);
   Error (*func_get_attribute)(int* value, int attribute, Function function);
   Error (*func_set_attribute)(const void* function, int attribute, int value);
-  Error (*module_launch_kernel)(Function function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
-                                unsigned block_x, unsigned block_y, unsigned block_z, unsigned dynamic_lds_bytes,
-                                Stream stream, void** arguments, void** extra);
+  Error (*module_launch_kernel)(Function function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
+                                unsigned block_y, unsigned block_z, unsigned dynamic_lds_bytes, Stream stream,
+                                void** arguments, void** extra);
   Error (*module_occupancy_max_active_blocks)(int* blocks, Function function, int block_size,
                                               std::size_t dynamic_lds_bytes);
   // streams, events, graphs
