@@ -26,11 +26,24 @@ struct Problem {
 
 /// One choice of every tuning knob. Law: a Config changes speed, never results (beyond rounding).
 struct Config {
-  int block_h = 4;     ///< query heads of one workgroup; block_h * extend_len rows share each K/V tile
-  int block_n = 64;    ///< keys that one workgroup handles per iteration
-  int num_warps = 4;   ///< waves (AMD, 64 lanes) or warps (NVIDIA, 32 lanes) per workgroup
+  int block_h = 4;    ///< query heads of one workgroup; block_h * extend_len rows share each K/V tile
+  int block_n = 128;  ///< keys that one workgroup handles per iteration
+  int num_warps = 4;  ///< waves (AMD, 64 lanes) or warps (NVIDIA, 32 lanes) per workgroup
+  int row_warps = 1;  ///< register path: waves that split the rows; the others (num_warps / row_warps) split the keys
+  int load_path = 0;  ///< 0: each wave loads K and V straight into registers; 1: the workgroup stages tiles in LDS
+  int num_stages = 1;  ///< tiles in flight per wave besides the one in use (register path: 1; LDS path: ring size)
+  int waves_per_eu = 2;         ///< waves per SIMD that the register budget must allow; bounds spills on one side,
+                                ///< occupancy on the other
+  int workgroups_per_cu = 2;    ///< split policy: stop splitting once every CU has this many workgroups
+  int min_keys_per_split = 128;  ///< split policy: a split is never shorter
+  int max_splits = 64;          ///< split policy: bounds workspace and combine time
+  int stage2_warps = 4;         ///< waves that combine one output row
+  int fuse_combine = 0;  ///< 1: the last workgroup of a head block combines (no second launch), 0: stage 2 kernel
 
+  // C++20; the kernels' compilers read this file as C++17.
+#if defined(__cpp_impl_three_way_comparison) && __cpp_impl_three_way_comparison >= 201907L
   friend constexpr bool operator==(const Config&, const Config&) = default;
+#endif
 };
 
 /// A knob's name in space.json, in rendered instances, in the store and in emitted tables, and its place in Config.
@@ -44,6 +57,15 @@ inline constexpr Knob knobs[] = {
     {"BLOCK_H", &Config::block_h},
     {"BLOCK_N", &Config::block_n},
     {"NUM_WARPS", &Config::num_warps},
+    {"ROW_WARPS", &Config::row_warps},
+    {"LOAD_PATH", &Config::load_path},
+    {"NUM_STAGES", &Config::num_stages},
+    {"WAVES_PER_EU", &Config::waves_per_eu},
+    {"WORKGROUPS_PER_CU", &Config::workgroups_per_cu},
+    {"MIN_KEYS_PER_SPLIT", &Config::min_keys_per_split},
+    {"MAX_SPLITS", &Config::max_splits},
+    {"STAGE2_WARPS", &Config::stage2_warps},
+    {"FUSE_COMBINE", &Config::fuse_combine},
 };
 
 /// How a table lookup found its row, best first.

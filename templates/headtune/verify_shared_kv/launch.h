@@ -1,0 +1,92 @@
+// Launch geometry of verify_shared_kv, from static shapes alone: no device read, so a launch can be captured in a graph.
+// Host code, constexpr, C++17. The tuner and shipped launchers call the same functions.
+#pragma once
+
+#include <headtune/arch.h>
+#include <headtune/config.h>
+#include <headtune/verify_shared_kv/lds_layout.h>
+#include <headtune/verify_shared_kv/splits.h>
+// lds_path::lds_bytes(problem, config, wave_size, key_step): LDS of stage1_lds.h
+#if __has_include(<headtune/verify_shared_kv/stage1_lds_layout.h>)
+#include <headtune/verify_shared_kv/stage1_lds_layout.h>
+#endif
+
+namespace headtune {
+
+/// What the geometry needs to know of a device.
+struct DeviceLimits {
+  Family family = Family::unknown;
+  int cu_count = 0;
+  int lds_bytes = 0;
+  int wave_size = 0;
+};
+
+constexpr DeviceLimits limits_of(const Arch& arch) {
+  return {arch.family, arch.cu_count, arch.lds_bytes, arch.wave_size};
+}
+
+/// One kernel launch.
+struct Launch {
+  int grid_x = 0, grid_y = 0, grid_z = 0;
+  int block_x = 0;
+  int dynamic_lds_bytes = 0;
+};
+
+/// Device memory that the caller provides; sizes for VerifyParams::{partial_out, partial_lse, split_done}.
+struct Workspace {
+  long long partial_out_bytes = 0;
+  long long partial_lse_bytes = 0;
+  long long split_done_bytes = 0;  ///< must be zero before the first launch
+};
+
+/// Keys that one wave multiplies at a time: the K depth of the family's matrix instruction in the second product.
+constexpr int key_step(Family family) { return family == Family::cdna4 ? 32 : 16; }
+
+/// Workgroups along the query heads.
+constexpr int head_blocks(const Problem& problem, const Config& config) {
+  return problem.has_kv_heads() ? problem.num_kv_heads * ceil_div(problem.kv_group_num(), config.block_h)
+                                : ceil_div(problem.num_q_heads, config.block_h);
+}
+
+/// Splits of the longest request: enough workgroups to fill the device, no split shorter than the minimum.
+/// `max_context` is an upper bound of the prefix lengths (of the graph's bucket when captured).
+constexpr int num_splits(const Problem& problem, const Config& config, const DeviceLimits& device, int batch,
+                         int max_context) {
+  const int groups = batch * head_blocks(problem, config);
+  const int wanted = device.cu_count * config.workgroups_per_cu / (groups > 0 ? groups : 1);
+  const int useful = ceil_div(max_context, config.min_keys_per_split);
+  int splits = wanted < config.max_splits ? wanted : config.max_splits;
+  splits = splits < useful ? splits : useful;
+  return splits < 1 ? 1 : splits;
+}
+
+/// Dynamic LDS of stage 1.
+constexpr int stage1_lds_bytes(const Problem& problem, const Config& config, const DeviceLimits& device) {
+  int path = register_path::lds_bytes(problem, config, device.wave_size);
+#if __has_include(<headtune/verify_shared_kv/stage1_lds_layout.h>)
+  if (config.load_path == 1) path = lds_path::lds_bytes(problem, config, device.wave_size, key_step(device.family));
+#endif
+  const int combine = config.fuse_combine ? combine_lds_bytes(problem, config, config.block_h * problem.extend_len,
+                                                              config.num_warps * device.wave_size)
+                                          : 0;
+  return path > combine ? path : combine;
+}
+
+constexpr Launch stage1_launch(const Problem& problem, const Config& config, const DeviceLimits& device, int batch,
+                               int splits) {
+  return {head_blocks(problem, config), splits, batch, config.num_warps * device.wave_size,
+          stage1_lds_bytes(problem, config, device)};
+}
+
+/// One workgroup per output row. Not launched when the combine is fused.
+constexpr Launch stage2_launch(const Problem& problem, const Config& config, const DeviceLimits& device, int batch) {
+  const int threads = config.stage2_warps * device.wave_size;
+  return {problem.num_q_heads, problem.extend_len, batch, threads, combine_lds_bytes(problem, config, 1, threads)};
+}
+
+constexpr Workspace workspace(const Problem& problem, const Config& config, int batch, int splits) {
+  const long long rows = 1LL * batch * splits * problem.num_q_heads * problem.extend_len;
+  return {rows * problem.v_head_dim * 4, rows * 4, 4LL * batch * head_blocks(problem, config)};
+}
+
+}  // namespace headtune
