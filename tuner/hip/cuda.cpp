@@ -78,7 +78,7 @@ Error get_device(int* device) {
 }
 
 Error device_get_attribute(int* value, int attribute, int device) {
-  const int number = cuda_device_attribute(attribute);
+  const int number = cuda::device_attribute(attribute);
   return remember(number < 0 ? error_invalid_value : driver.device_get_attribute(value, number, device));
 }
 
@@ -231,47 +231,6 @@ std::optional<std::string> bind_driver(const Library& library) {
 }
 
 }  // namespace
-
-int cuda_device_attribute(int hip_attribute) {
-  switch (hip_attribute) {
-    case attribute::clock_rate:
-      return 13;
-    case attribute::l2_cache_size:
-      return 38;
-    case attribute::compute_capability_major:
-      return 75;
-    case attribute::compute_capability_minor:
-      return 76;
-    case attribute::max_threads_per_block:
-      return 1;
-    case attribute::max_threads_per_multiprocessor:
-      return 39;
-    case attribute::memory_bus_width:
-      return 37;
-    case attribute::memory_clock_rate:
-      return 36;
-    case attribute::multiprocessor_count:
-      return 16;
-    case attribute::pci_bus_id:
-      return 33;
-    case attribute::pci_device_id:
-      return 34;
-    case attribute::pci_domain_id:
-      return 50;
-    case attribute::max_registers_per_block:
-      return 12;
-    case attribute::max_lds_per_workgroup:
-      return 8;
-    case attribute::max_lds_per_workgroup_optin:
-      return 97;
-    case attribute::max_lds_per_cu:
-      return 81;
-    case attribute::warp_size:
-      return 10;
-    default:
-      return -1;
-  }
-}
 
 Provider cuda_provider() {
   static const Api api = filled();

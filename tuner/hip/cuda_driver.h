@@ -4,6 +4,8 @@
 
 #include <cstddef>
 
+#include "tuner/hip/api.h"
+
 namespace headtune::hip::cuda {
 
 using Result = int;  ///< CUresult; the values that headtune uses equal HIP's
@@ -108,6 +110,48 @@ void visit_entries(Driver& driver, Visit&& visit) {
   visit("cuEventRecord", driver.event_record);
   visit("cuEventSynchronize", driver.event_synchronize);
   visit("cuEventElapsedTime", driver.event_elapsed_time);
+}
+
+/// CUdevice_attribute for a hipDeviceAttribute_t value, or -1 when headtune does not use it.
+constexpr int device_attribute(int hip_attribute) {
+  switch (hip_attribute) {
+    case attribute::clock_rate:
+      return 13;
+    case attribute::l2_cache_size:
+      return 38;
+    case attribute::compute_capability_major:
+      return 75;
+    case attribute::compute_capability_minor:
+      return 76;
+    case attribute::max_threads_per_block:
+      return 1;
+    case attribute::max_threads_per_multiprocessor:
+      return 39;
+    case attribute::memory_bus_width:
+      return 37;
+    case attribute::memory_clock_rate:
+      return 36;
+    case attribute::multiprocessor_count:
+      return 16;
+    case attribute::pci_bus_id:
+      return 33;
+    case attribute::pci_device_id:
+      return 34;
+    case attribute::pci_domain_id:
+      return 50;
+    case attribute::max_registers_per_block:
+      return 12;
+    case attribute::max_lds_per_workgroup:
+      return 8;
+    case attribute::max_lds_per_workgroup_optin:
+      return 97;
+    case attribute::max_lds_per_cu:
+      return 81;
+    case attribute::warp_size:
+      return 10;
+    default:
+      return -1;
+  }
 }
 
 }  // namespace headtune::hip::cuda

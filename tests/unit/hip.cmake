@@ -1,0 +1,37 @@
+# Tests of tuner/hip. The ABI comparison is compiled once per set of HIP headers on this machine.
+file(GLOB hip_header_folders LIST_DIRECTORIES true
+     "$ENV{HOME}/.local/share/headtune/hip-headers/*/usr/include" "$ENV{XDG_DATA_HOME}/headtune/hip-headers/*/usr/include"
+     "/opt/rocm*/include" "/usr/include")
+set(HEADTUNE_HIP_HEADERS "${hip_header_folders}" CACHE STRING "Folders with hip/hip_runtime_api.h to compare with")
+
+function(abi_comparison name source include_folder)
+  add_library(${name} OBJECT ${source})
+  target_link_libraries(${name} PRIVATE headtune_project)
+  target_include_directories(${name} SYSTEM PRIVATE "${include_folder}")
+  target_compile_definitions(${name} PRIVATE __HIP_PLATFORM_AMD__ HEADTUNE_ABI_FOUND=${name})
+endfunction()
+
+set(abi_objects)
+foreach(folder IN LISTS HEADTUNE_HIP_HEADERS)
+  if(EXISTS "${folder}/hip/hip_version.h")
+    list(LENGTH abi_objects index)
+    abi_comparison(abi_hip_${index} api_abi/compare_hip.cpp "${folder}")
+    list(APPEND abi_objects $<TARGET_OBJECTS:abi_hip_${index}>)
+    message(STATUS "ABI test: HIP headers in ${folder}")
+  endif()
+endforeach()
+if(NOT abi_objects)
+  message(STATUS "ABI test: no HIP headers found (scripts/setup.sh fetches them); its cases will be skipped")
+endif()
+find_path(HEADTUNE_CUDA_INCLUDE cuda.h HINTS /usr/local/cuda/include)
+if(HEADTUNE_CUDA_INCLUDE)
+  abi_comparison(abi_cuda api_abi/compare_cuda.cpp "${HEADTUNE_CUDA_INCLUDE}")
+  list(APPEND abi_objects $<TARGET_OBJECTS:abi_cuda>)
+else()
+  message(STATUS "ABI test: no cuda.h found; its case will be skipped")
+endif()
+headtune_test(api_abi_test api_abi/api_abi_test.cpp ${abi_objects} LABEL unit)
+
+foreach(name fake kfd provider)
+  headtune_test(hip_${name}_test hip_${name}_test.cpp LINK headtune_hip LABEL unit)
+endforeach()
