@@ -1,6 +1,9 @@
 # Settings of headtune's own build; never imposed on consumers of the kernels.
 find_package(CLI11 REQUIRED)
 find_package(nlohmann_json REQUIRED)
+# Static where the distribution has it: the tool then runs on machines without these packages.
+find_library(SQLite3_LIBRARY NAMES libsqlite3.a sqlite3)
+set(OPENSSL_USE_STATIC_LIBS ON)
 find_package(SQLiteCpp REQUIRED)
 find_package(fmt REQUIRED)
 find_package(Threads REQUIRED)

@@ -87,14 +87,21 @@ std::string python_values(const Config& config) {
   return fmt::format("({}, {}, {})", config.block_h, config.block_n, config.num_warps);
 }
 
+/// A text without the character that separates fields.
+std::string csv_field(const std::string& text) {
+  std::string field = harmless(text);
+  std::replace(field.begin(), field.end(), ',', '_');
+  return field;
+}
+
 std::string csv_row(const std::string& arch, const TunedRow& tuned, const CellTime& time) {
   const TableRow& r = tuned.row;
   std::string knob_fields;
   for (const Knob& knob : knobs) knob_fields += fmt::format("{},", r.config.*knob.member);
-  return fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{}{:.3f},{:.3e},{},{}\n", harmless(arch), r.cu_count,
+  return fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{}{:.3f},{:.3e},{},{}\n", csv_field(arch), r.cu_count,
                      r.head_dim, r.v_head_dim, time.num_q_heads, time.num_kv_heads, r.extend_len, int{r.is_causal},
                      dtype_name(r.dtype), dtype_name(r.kv_dtype), time.context, time.batch, int{r.estimated},
-                     knob_fields, time.median_us, tuned.evidence.verify_error, tuned.evidence.template_hash,
+                     knob_fields, time.median_us, tuned.evidence.verify_error, csv_field(tuned.evidence.template_hash),
                      int{tuned.stale});
 }
 

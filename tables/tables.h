@@ -111,8 +111,9 @@ constexpr int difference(int a, int b) { return a < b ? b - a : a - b; }
 
 /// 1024 times the factor by which `context` lies outside [min, max].
 constexpr long long context_factor(long long context, long long min, long long max) {
-  if (context < min) return min * 1024 / (context < 1 ? 1 : context);
-  return context > max ? context * 1024 / max : 1024;
+  if (context >= min && context <= max) return 1024;
+  const long long larger = context < min ? min : context, smaller = context < min ? context : max;
+  return smaller < 1 ? larger * 1024 : (larger * 1024 + smaller - 1) / smaller;
 }
 
 constexpr Distance distance(const TableRow& row, const Problem& problem, const DeviceKey& device, int context) {

@@ -1,0 +1,183 @@
+// Emitted tables: the same bytes from the same rows, harmless strings, and files that tell when they were edited.
+#include "codegen/emit.h"
+
+#include <algorithm>
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+#include <catch2/matchers/catch_matchers_exception.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <clocale>
+#include <filesystem>
+#include <fstream>
+#include <random>
+
+#include "tuner/error.h"
+#include "tuner/table_file.h"
+
+namespace headtune {
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::MessageMatches;
+
+TunedRow row(int head_dim, int context, int block_n) {
+  TunedRow tuned;
+  TableRow& r = tuned.row;
+  r.cu_count = 256, r.wave_size = 64, r.head_dim = r.v_head_dim = head_dim;
+  r.kv_group_num = 4, r.extend_len = 8, r.has_kv_heads = true;
+  r.context_min = r.context_max = context;
+  r.config.block_n = block_n;
+  Evidence& e = tuned.evidence;
+  e.provider = "rocm", e.device_name = "AMD Instinct MI355X", e.driver = "6.14", e.runtime = "HIP 7.0";
+  e.compiler = "hiprtc 7.0 comgr 3.0", e.template_hash = std::string(64, 'c'), e.method = "graph of 20 launches, cold";
+  e.verify_error = 1.25e-3, e.verify_tolerance = 5e-3, e.candidates = 12, e.ratio = 1.004, e.max_regret = 0.011;
+  e.reason = "best";
+  for (int batch : {8, 1}) e.times.push_back({16, 4, context, batch, 20.5, 20.4, 20.6, 12, 20.4, 61.2, 4194304});
+  return tuned;
+}
+
+TunedTable table() { return {"gfx950", {row(64, 8192, 256), row(64, 32768, 128), row(128, 8192, 64)}}; }
+
+std::string emit(const TunedTable& table, Format format) {
+  switch (format) {
+    case Format::header:
+      return emit_header(table);
+    case Format::json:
+      return table_json(table);
+    case Format::python:
+      return emit_python(table);
+    default:
+      return emit_csv(table);
+  }
+}
+
+TEST_CASE("the order of rows and times and the locale do not show in any format") {
+  const Format format = GENERATE(Format::header, Format::json, Format::python, Format::csv);
+  TunedTable shuffled = table();
+  const std::string expected = emit(shuffled, format);
+  std::mt19937 random(3);
+  for (int i = 0; i < 20; ++i) {
+    std::shuffle(shuffled.rows.begin(), shuffled.rows.end(), random);
+    for (TunedRow& r : shuffled.rows) std::shuffle(r.evidence.times.begin(), r.evidence.times.end(), random);
+    CHECK(emit(shuffled, format) == expected);
+  }
+  if (std::setlocale(LC_ALL, "de_DE.UTF-8") != nullptr) CHECK(emit(table(), format) == expected);
+  std::setlocale(LC_ALL, "C");
+}
+
+TEST_CASE("a decimal comma cannot enter a table") {
+  struct Comma : std::numpunct<char> {
+    char do_decimal_point() const override { return ','; }
+    char do_thousands_sep() const override { return '.'; }
+    std::string do_grouping() const override { return "\3"; }
+  };
+  const std::string expected = emit_header(table()) + table_json(table()) + emit_csv(table());
+  const std::locale before = std::locale::global(std::locale(std::locale::classic(), new Comma));
+  const std::string found = emit_header(table()) + table_json(table()) + emit_csv(table());
+  std::locale::global(before);
+  CHECK(found == expected);
+}
+
+TEST_CASE("a table survives writing and reading") {
+  const std::string text = table_json(table());
+  CHECK(table_json(parse_table(text, "t.json")) == text);
+  CHECK(emit_header(parse_table(text, "t.json")) == emit_header(table()));
+}
+
+TEST_CASE("no string from a device or a database leaves its comment, literal or field") {
+  const std::string hostile =
+      GENERATE(std::string("*/ int main(){system(\"rm\");} /*"), std::string("x\nint evil;\n#define DType"),
+               std::string("back\\"), std::string("trigraph ?\?/"), std::string("\"\"\" + __import__('os') + \"\"\""),
+               std::string("=cmd|' /C calc'!A0,1,2\r\n3"), std::string("nul\0byte", 8),
+               std::string("\xff\xfe bad utf8"), std::string("${x} %n {0}"));
+  TunedTable bad = table();
+  for (TunedRow& r : bad.rows) {
+    r.evidence.device_name = r.evidence.compiler = r.evidence.reason = r.evidence.driver = hostile;
+    r.evidence.template_hash = hostile;
+  }
+  bad.arch = "gfx950";
+  const auto lines = [](const std::string& text) { return std::count(text.begin(), text.end(), '\n'); };
+  for (const Format format : {Format::header, Format::python, Format::csv}) {
+    const std::string text = emit(bad, format);
+    CHECK(lines(text) == lines(emit(table(), format)));
+    CHECK_THAT(text, !ContainsSubstring("*/") && !ContainsSubstring("\\") && !ContainsSubstring("?\?"));
+    CHECK(std::all_of(text.begin(), text.end(), [](unsigned char c) { return c == '\n' || (c >= 32 && c < 127); }));
+  }
+  const auto commas = [](const std::string& line) { return std::count(line.begin(), line.end(), ','); };
+  const std::string csv = emit(bad, Format::csv);
+  CHECK(commas(csv) == commas(emit(table(), Format::csv)));
+  CHECK_NOTHROW(nlohmann::json::parse(table_json(bad)));
+}
+
+TEST_CASE("an edit by hand is noticed") {
+  const std::string text = table_json(table());
+  const auto edited = [&](const std::string& from, const std::string& to) {
+    std::string copy = text;
+    const auto at = copy.find(from);
+    REQUIRE(at != std::string::npos);
+    return copy.replace(at, from.size(), to);
+  };
+  CHECK_THROWS_MATCHES(parse_table(edited("\"BLOCK_N\":256", "\"BLOCK_N\":512"), "t.json"), UsageError,
+                       MessageMatches(ContainsSubstring("t.json: edited by hand")));
+  CHECK_THROWS_MATCHES(
+      parse_table(edited("\"BLOCK_N\":256", "\"BLOCK_N\":\"big\""), "t.json"), UsageError,
+      MessageMatches(ContainsSubstring("rows[0].config.BLOCK_N: expected a whole number, found \"big\"")));
+  CHECK_THROWS_MATCHES(
+      parse_table(edited("\"BLOCK_N\":256,", ""), "t.json"), UsageError,
+      MessageMatches(ContainsSubstring("rows[0].config.BLOCK_N: expected a whole number, found nothing")));
+  CHECK_THROWS_MATCHES(parse_table(edited("headtune-table/1", "headtune-table/9"), "t.json"), UsageError,
+                       MessageMatches(ContainsSubstring("expected headtune-table/1, found headtune-table/9")));
+  CHECK_THROWS_MATCHES(parse_table(edited("gfx950", "gfx9000"), "t.json"), UsageError,
+                       MessageMatches(ContainsSubstring("known architecture")));
+  CHECK_THROWS_MATCHES(parse_table(text.substr(0, text.size() / 2), "t.json"), UsageError,
+                       MessageMatches(ContainsSubstring("not JSON")));
+}
+
+TEST_CASE("a row without evidence is refused, naming what is missing") {
+  const auto refusal = [](auto change) {
+    TunedRow tuned = row(64, 8192, 256);
+    change(tuned.evidence);
+    return missing_evidence(tuned);
+  };
+  CHECK(refusal([](Evidence&) {}).empty());
+  CHECK_THAT(refusal([](Evidence& e) { e.compiler.clear(); }), ContainsSubstring("compiler"));
+  CHECK_THAT(refusal([](Evidence& e) { e.template_hash = "abc"; }), ContainsSubstring("template_hash"));
+  CHECK_THAT(refusal([](Evidence& e) { e.verify_error = 0.1; }), ContainsSubstring("verify_error"));
+  CHECK_THAT(refusal([](Evidence& e) { e.verify_error = NAN; }), ContainsSubstring("verify_error"));
+  CHECK_THAT(refusal([](Evidence& e) { e.times.clear(); }), ContainsSubstring("times"));
+  CHECK_THAT(refusal([](Evidence& e) { e.times[0].median_us = 0; }), ContainsSubstring("times"));
+  CHECK_THAT(refusal([](Evidence& e) { e.times[0].samples = 0; }), ContainsSubstring("times"));
+  CHECK_THAT(refusal([](Evidence& e) { e.times[0].low_us = 30; }), ContainsSubstring("times"));
+}
+
+TEST_CASE("estimated and stale rows say so in the header") {
+  TunedTable t = table();
+  t.rows[0].row.estimated = true;
+  t.rows[1].stale = true;
+  const std::string text = emit_header(t);
+  CHECK_THAT(text, ContainsSubstring("// Estimated, not measured."));
+  CHECK_THAT(text, ContainsSubstring("// STALE."));
+}
+
+TEST_CASE("python keys one configuration per head_dim and lists the others") {
+  const std::string text = emit_python(table());
+  CHECK_THAT(text, ContainsSubstring("    64: (4, 256, 4),\n"));
+  CHECK_THAT(text, ContainsSubstring("    128: (4, 64, 4),\n"));
+  CHECK_THAT(text, ContainsSubstring("context 32768..32768_ (4, 128, 4)") || ContainsSubstring("32768: (4, 128, 4)"));
+}
+
+TEST_CASE("a written file is complete or absent") {
+  const auto folder = std::filesystem::temp_directory_path() / "headtune-emit-test";
+  std::filesystem::create_directories(folder);
+  write_file(folder / "a.h", "one");
+  write_file(folder / "a.h", "two");
+  CHECK(read_file(folder / "a.h") == "two");
+  CHECK_THROWS_MATCHES(write_file(folder / "none" / "a.h", "x"), UsageError,
+                       MessageMatches(ContainsSubstring("cannot write")));
+  if (std::filesystem::exists("/dev/full")) CHECK_THROWS_AS(write_file("/dev/full/a.h", "x"), UsageError);
+  CHECK(std::distance(std::filesystem::directory_iterator(folder), {}) == 1);
+  std::filesystem::remove_all(folder);
+}
+
+}  // namespace
+}  // namespace headtune
