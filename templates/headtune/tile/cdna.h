@@ -1,0 +1,145 @@
+// Tile vocabulary of AMD CDNA: wave64, 16x16 MFMA. Shared by gfx90a, gfx942 (cdna3.h) and gfx950 (cdna4.h).
+//
+// Scores are formed transposed, S^T = K * Q^T, and so is the output, O^T = V^T * P^T: a lane then holds scores of one
+// query row (lane % 16) for `keys_per_lane` keys, exactly what the second product wants as its operand.
+#pragma once
+
+#include <headtune/tile/element.h>
+#include <headtune/tile/macros.h>
+
+namespace headtune::tile {
+
+using U32x2 = unsigned __attribute__((ext_vector_type(2)));
+using U32x4 = unsigned __attribute__((ext_vector_type(4)));
+using F32x2 = float __attribute__((ext_vector_type(2)));
+using F32x4 = float __attribute__((ext_vector_type(4)));
+using I16x4 = short __attribute__((ext_vector_type(4)));
+using F16x2 = _Float16 __attribute__((ext_vector_type(2)));
+using F16x4 = _Float16 __attribute__((ext_vector_type(4)));
+
+inline constexpr int wave_size = 64;
+inline constexpr int free_lanes = 16;        // lanes of one quarter: rows of the matrix operand
+inline constexpr int rows_per_lane = 1;      // query rows of a 16-row block that a lane holds
+inline constexpr int elements_per_row = 4;   // accumulator elements per such row
+
+HEADTUNE_DEVICE int thread_index() { return static_cast<int>(threadIdx.x); }
+HEADTUNE_DEVICE int lane_index() { return thread_index() % wave_size; }
+/// The wave's number, in a scalar register.
+HEADTUNE_DEVICE int wave_index() { return __builtin_amdgcn_readfirstlane(thread_index() / wave_size); }
+/// Which of the four lanes that share a query row.
+HEADTUNE_DEVICE int quarter(int lane) { return lane / 16; }
+HEADTUNE_DEVICE int free_index(int lane) { return lane % 16; }
+
+HEADTUNE_DEVICE float exp2(float x) {
+#if __has_builtin(__builtin_amdgcn_exp2f)
+  return __builtin_amdgcn_exp2f(x);
+#else
+  return __builtin_exp2f(x);
+#endif
+}
+HEADTUNE_DEVICE float maximum(float a, float b) { return __builtin_fmaxf(a, b); }
+HEADTUNE_DEVICE float log2(float x) { return __builtin_log2f(x); }
+
+HEADTUNE_DEVICE float from_lane(float x, int source) {
+  return __builtin_bit_cast(float, __builtin_amdgcn_ds_bpermute(source * 4, __builtin_bit_cast(int, x)));
+}
+/// Maximum over the four lanes that share a query row.
+HEADTUNE_DEVICE float row_max(float x) {
+  const int lane = lane_index();
+  x = __builtin_fmaxf(x, from_lane(x, lane ^ 16));
+  return __builtin_fmaxf(x, from_lane(x, lane ^ 32));
+}
+/// Sum over `width` neighbouring lanes (a power of two), in every one of them.
+template <int width>
+HEADTUNE_DEVICE float group_sum(float x) {
+  const int lane = lane_index();
+  for (int step = width / 2; step > 0; step /= 2) x += from_lane(x, lane ^ step);
+  return x;
+}
+template <int width>
+HEADTUNE_DEVICE float group_max(float x) {
+  const int lane = lane_index();
+  for (int step = width / 2; step > 0; step /= 2) x = __builtin_fmaxf(x, from_lane(x, lane ^ step));
+  return x;
+}
+HEADTUNE_DEVICE bool any_lane(bool condition) { return __builtin_amdgcn_ballot_w64(condition) != 0; }
+
+template <class T>
+HEADTUNE_DEVICE T load_global(const void* pointer) {
+  return *(const __attribute__((address_space(1))) T*)(pointer);
+}
+template <class T>
+HEADTUNE_DEVICE void store_global(void* pointer, T value) {
+  *(__attribute__((address_space(1))) T*)(pointer) = value;
+}
+/// Read once: K and V rows of the prefix. Marked so that they do not displace what is read again.
+template <class T>
+HEADTUNE_DEVICE T load_stream(const void* pointer) {
+  return load_global<T>(pointer);
+}
+
+/// Pair `lo`/`hi` halves of two words: element `odd` of each.
+template <bool odd>
+HEADTUNE_DEVICE unsigned interleave(unsigned first, unsigned second) {
+  return __builtin_amdgcn_perm(second, first, odd ? 0x07060302u : 0x05040100u);
+}
+
+/// exp2(score * scale - offset), two scores per instruction where the hardware has it.
+HEADTUNE_DEVICE F32x4 scaled_exp2(F32x4 score, float scale, const float (&offset)[rows_per_lane]) {
+  const F32x4 exponent = score * scale - offset[0];
+  return F32x4{exp2(exponent.x), exp2(exponent.y), exp2(exponent.z), exp2(exponent.w)};
+}
+
+HEADTUNE_DEVICE unsigned bits(float x) { return __builtin_bit_cast(unsigned, x); }
+
+/// Two numbers rounded to nearest, for outputs.
+HEADTUNE_DEVICE unsigned round_bf16(float x) {
+  const unsigned u = bits(x);
+  return (x != x ? 0x7fc00000u : u + 0x7fffu + ((u >> 16) & 1)) >> 16;
+}
+template <class T>
+HEADTUNE_DEVICE unsigned pack_output(float lo, float hi);
+template <>
+HEADTUNE_DEVICE unsigned pack_output<Bf16>(float lo, float hi) {
+  return round_bf16(lo) | round_bf16(hi) << 16;
+}
+template <>
+HEADTUNE_DEVICE unsigned pack_output<Fp16>(float lo, float hi) {
+  return __builtin_bit_cast(unsigned, F16x2{static_cast<_Float16>(lo), static_cast<_Float16>(hi)});
+}
+
+template <class T>
+HEADTUNE_DEVICE float low(unsigned pair);
+template <class T>
+HEADTUNE_DEVICE float high(unsigned pair);
+template <>
+HEADTUNE_DEVICE float low<Bf16>(unsigned pair) {
+  return __builtin_bit_cast(float, pair << 16);
+}
+template <>
+HEADTUNE_DEVICE float high<Bf16>(unsigned pair) {
+  return __builtin_bit_cast(float, pair & 0xffff0000u);
+}
+template <>
+HEADTUNE_DEVICE float low<Fp16>(unsigned pair) {
+  return static_cast<float>(__builtin_bit_cast(F16x2, pair).x);
+}
+template <>
+HEADTUNE_DEVICE float high<Fp16>(unsigned pair) {
+  return static_cast<float>(__builtin_bit_cast(F16x2, pair).y);
+}
+
+/// Two ones, the value operand that makes the second product sum the probabilities.
+template <class T>
+constexpr unsigned ones = 0x3f803f80u;
+template <>
+inline constexpr unsigned ones<Fp16> = 0x3c003c00u;
+
+// Between dies, memory is coherent only across these fences (each die has its own L2).
+HEADTUNE_DEVICE void release_device() { __builtin_amdgcn_fence(__ATOMIC_RELEASE, "agent"); }
+HEADTUNE_DEVICE void acquire_device() { __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "agent"); }
+HEADTUNE_DEVICE unsigned atomic_increment(unsigned* counter) {
+  return __hip_atomic_fetch_add(counter, 1u, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+}
+
+}  // namespace headtune::tile

@@ -1,0 +1,56 @@
+// gfx950: MFMA 16x16x32, 32 keys per step of the second product; converts to bf16 in hardware.
+#pragma once
+
+#include <headtune/tile/cdna.h>
+
+namespace headtune::tile {
+
+using Bf16x2 = __bf16 __attribute__((ext_vector_type(2)));
+using Bf16x8 = __bf16 __attribute__((ext_vector_type(8)));
+using F16x8 = _Float16 __attribute__((ext_vector_type(8)));
+
+inline constexpr int score_tiles = 2;
+
+/// See cdna3.h; bf16 is rounded here, fp16 cut.
+template <class T>
+constexpr float pack_bias = 0.0f;
+template <>
+inline constexpr float pack_bias<Fp16> = 0.00050804f;
+
+template <class T>
+HEADTUNE_DEVICE unsigned pack_probabilities(float lo, float hi);
+template <>
+HEADTUNE_DEVICE unsigned pack_probabilities<Bf16>(float lo, float hi) {
+  return __builtin_bit_cast(unsigned, __builtin_convertvector((F32x2{lo, hi}), Bf16x2));
+}
+template <>
+HEADTUNE_DEVICE unsigned pack_probabilities<Fp16>(float lo, float hi) {
+  return __builtin_bit_cast(unsigned, __builtin_amdgcn_cvt_pkrtz(lo, hi));
+}
+
+template <class T>
+HEADTUNE_DEVICE F32x4 mfma(U32x4 a, U32x4 b, F32x4 c);
+template <>
+HEADTUNE_DEVICE F32x4 mfma<Bf16>(U32x4 a, U32x4 b, F32x4 c) {
+  return __builtin_amdgcn_mfma_f32_16x16x32_bf16(__builtin_bit_cast(Bf16x8, a), __builtin_bit_cast(Bf16x8, b), c, 0, 0,
+                                                 0);
+}
+template <>
+HEADTUNE_DEVICE F32x4 mfma<Fp16>(U32x4 a, U32x4 b, F32x4 c) {
+  return __builtin_amdgcn_mfma_f32_16x16x32_f16(__builtin_bit_cast(F16x8, a), __builtin_bit_cast(F16x8, b), c, 0, 0, 0);
+}
+
+/// Adds the products of 32 dims (16 bytes of each lane) to the scores of 16 keys and 16 rows.
+template <class T>
+HEADTUNE_DEVICE void mma_scores(F32x4& scores, U32x4 keys, const U32x4 (&queries)[rows_per_lane]) {
+  scores = mfma<T>(keys, queries[0], scores);
+}
+
+/// Adds probabilities times values of one key step to 16 columns of 16 rows.
+template <class T>
+HEADTUNE_DEVICE void mma_values(F32x4& output, const unsigned (&values)[4], const unsigned (&probabilities)[4]) {
+  output = mfma<T>(U32x4{values[0], values[1], values[2], values[3]},
+                   U32x4{probabilities[0], probabilities[1], probabilities[2], probabilities[3]}, output);
+}
+
+}  // namespace headtune::tile

@@ -1,0 +1,74 @@
+// Where the rows of K and V lie: in a paged pool (the prefix) or side by side (the new tokens).
+#pragma once
+
+#include <headtune/tile/tile.h>
+#include <headtune/verify_shared_kv/request.h>
+
+namespace headtune {
+
+/// Base addresses of one KV head and the distance of rows in bytes. A row is at base + slot * stride: a 32 by 32 bit
+/// product added to a 64-bit base, one instruction, right for pools beyond 4 GiB.
+struct RowAddresses {
+  const char* base;
+  unsigned stride;
+
+  HEADTUNE_DEVICE const char* row(unsigned slot) const {
+    return base + static_cast<unsigned long long>(slot) * stride;
+  }
+};
+
+/// Prefix: position t of the request lies in pool slot kv_indices[t].
+template <class Variant>
+struct PagedSlots {
+  const void* indices;  ///< of position 0
+  int last;             ///< positions behind the last one read the last one's row instead, and are masked
+
+  HEADTUNE_DEVICE unsigned slot(int position) const {
+    const int t = position < last ? position : last;
+    if constexpr (Variant::INDEX_BITS == 64)
+      return static_cast<unsigned>(tile::load_global<long long>(static_cast<const long long*>(indices) + t));
+    else
+      return tile::load_global<unsigned>(static_cast<const unsigned*>(indices) + t);
+  }
+};
+
+/// New tokens: position t is row t.
+struct DenseSlots {
+  int last;
+  HEADTUNE_DEVICE unsigned slot(int position) const {
+    return static_cast<unsigned>(position < last ? position : last);
+  }
+};
+
+template <class Slots>
+struct KeyRows {
+  RowAddresses keys, values;
+  Slots slots;
+};
+
+template <class Variant>
+HEADTUNE_DEVICE KeyRows<PagedSlots<Variant>> prefix_rows(const VerifyParams& p, const Request& request, int kv_head,
+                                                         int end) {
+  const char* keys = static_cast<const char*>(p.k_cache);
+  const char* values = static_cast<const char*>(p.v_cache);
+  if constexpr (Variant::HAS_KV_HEADS) {
+    keys += kv_head * p.k_cache_stride_head * 2;
+    values += kv_head * p.v_cache_stride_head * 2;
+  }
+  constexpr int index_bytes = Variant::INDEX_BITS / 8;
+  return {{keys, static_cast<unsigned>(p.k_cache_stride_slot * 2)},
+          {values, static_cast<unsigned>(p.v_cache_stride_slot * 2)},
+          {static_cast<const char*>(p.kv_indices) + static_cast<long long>(request.kv_begin) * index_bytes, end - 1}};
+}
+
+template <class Variant>
+HEADTUNE_DEVICE KeyRows<DenseSlots> new_token_rows(const VerifyParams& p, const Request& request, int kv_head) {
+  const int head = Variant::HAS_KV_HEADS ? kv_head : 0;
+  return {{tensor_row<2>(p.k_extend, request.qo_begin, p.k_extend_stride_token, head, p.k_extend_stride_head),
+           static_cast<unsigned>(p.k_extend_stride_token * 2)},
+          {tensor_row<2>(p.v_extend, request.qo_begin, p.v_extend_stride_token, head, p.v_extend_stride_head),
+           static_cast<unsigned>(p.v_extend_stride_token * 2)},
+          {request.qo_len - 1}};
+}
+
+}  // namespace headtune

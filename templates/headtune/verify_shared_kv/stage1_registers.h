@@ -1,0 +1,63 @@
+// Stage 1, register path: each wave owns its keys and walks them without LDS or barrier.
+#pragma once
+
+#include <headtune/verify_shared_kv/fuse_combine.h>
+#include <headtune/verify_shared_kv/merge_waves.h>
+
+namespace headtune {
+
+/// Writes a workgroup's rows to the partials of its split.
+template <class Variant>
+struct PartialWriter {
+  const VerifyParams& p;
+  const Request& request;
+  const Rows<Variant>& rows;
+  int split;
+
+  HEADTUNE_DEVICE long long index(int row) const {
+    return partial_row<Variant>(p, request.index, split, rows.head(row), rows.token(row));
+  }
+  HEADTUNE_DEVICE void lse(int row, float value) const {
+    if (rows.valid(row, request)) tile::store_global(p.partial_lse + index(row), value);
+  }
+  HEADTUNE_DEVICE void columns(int row, int column, const tile::F32x4& values) const {
+    if (rows.valid(row, request)) tile::store_global(p.partial_out + index(row) * Variant::V_HEAD_DIM + column, values);
+  }
+};
+
+template <class Variant>
+HEADTUNE_DEVICE void attend_split(const VerifyParams& p, const Request& request, const Rows<Variant>& rows, int split,
+                                  int begin, int end) {
+  using Shape = WaveShape<Variant, Variant::BLOCK_H * Variant::EXTEND_LEN>;
+  constexpr float log2e = 1.44269504f;
+  const int key_warp = tile::wave_index() / Shape::row_warps, row_warp = tile::wave_index() % Shape::row_warps;
+  const float scale = p.sm_scale * p.k_scale * log2e;
+  Queries<Shape> queries;
+  queries.load(p, request, rows, row_warp * Shape::blocks);
+  WaveState<Shape> state;
+  state.clear(1.0f / scale);
+  const KeyRange range{begin + key_warp * Shape::tile_keys, Shape::key_warps * Shape::tile_keys, end, end};
+  walk_keys(state, queries, prefix_rows<Variant>(p, request, rows.kv_head, end), range, scale,
+            [end](int, int, int position) { return position < end; });
+  merge_waves(state, tile::dynamic_lds(), p.v_scale, PartialWriter<Variant>{p, request, rows, split});
+}
+
+/// Grid: (head blocks, splits, batch).
+template <class Variant>
+HEADTUNE_DEVICE void stage1_registers(const VerifyParams& p) {
+  const int split = blockIdx.y;
+  const Request request = Request::read(p, blockIdx.z);
+  if (request.qo_len <= 0) return;
+  const SplitCut cut = cut_prefix(request.prefix_len, p.num_splits, p.min_keys_per_split, Variant::BLOCK_N);
+  const Rows<Variant> rows = Rows<Variant>::of_head_block(blockIdx.x);
+  if (split < cut.used) {
+    const int begin = split * cut.keys_per_split;
+    const int end = begin + cut.keys_per_split < request.prefix_len ? begin + cut.keys_per_split : request.prefix_len;
+    attend_split<Variant>(p, request, rows, split, begin, end);
+  } else if (!(Variant::FUSE_COMBINE && split == 0)) {
+    return;
+  }
+  if constexpr (Variant::FUSE_COMBINE) combine_when_last<Variant>(p, request, rows, cut.used, tile::dynamic_lds());
+}
+
+}  // namespace headtune

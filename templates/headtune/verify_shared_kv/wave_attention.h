@@ -1,0 +1,309 @@
+// One wave's attention over its own keys, from global memory straight into registers: no LDS, no barrier.
+//
+// Each lane loads 16 bytes of a key row and up to 16 bytes of a value row in the layout of the matrix operands:
+// the dims of a dot may come in any order as long as Q uses the same one, and the columns of the output come out
+// permuted (see ColumnShape) and are put right when waves merge. The next tile's loads are issued before this tile's
+// softmax, K as soon as its registers are free, then V.
+#pragma once
+
+#include <headtune/verify_shared_kv/key_rows.h>
+#include <headtune/verify_shared_kv/wave_shape.h>
+
+namespace headtune {
+
+/// Rows whose maximum grows by less than this (a factor of 2^8) keep their old one: most tiles need no rescale.
+inline constexpr float rescale_threshold = 8.0f;
+/// Stands for the maximum of nothing: finite, so that differences are never NaN.
+inline constexpr float lowest_score = -1e30f;
+
+/// Running softmax of one wave. Exponents are base 2.
+template <class Shape>
+struct WaveState {
+  tile::F32x4 output[Shape::blocks][Shape::groups][Shape::vector];
+  tile::F32x4 sum[Shape::blocks];  ///< of the probabilities as the matrix unit saw them
+  float offset[Shape::blocks][tile::rows_per_lane];  ///< probabilities are exp2(score * scale - offset)
+  float limit[Shape::blocks][tile::rows_per_lane];   ///< an unscaled score above this asks for a rescale
+
+  HEADTUNE_DEVICE void clear(float inverse_scale) {
+#pragma unroll
+    for (int m = 0; m < Shape::blocks; ++m) {
+#pragma unroll
+      for (int g = 0; g < Shape::groups; ++g)
+#pragma unroll
+        for (int c = 0; c < Shape::vector; ++c) output[m][g][c] = tile::F32x4{0, 0, 0, 0};
+      sum[m] = tile::F32x4{0, 0, 0, 0};
+#pragma unroll
+      for (int i = 0; i < tile::rows_per_lane; ++i) set_offset(m, i, lowest_score, inverse_scale);
+    }
+  }
+
+  HEADTUNE_DEVICE void set_offset(int m, int i, float value, float inverse_scale) {
+    offset[m][i] = value;
+    limit[m][i] = (value + rescale_threshold) * inverse_scale;
+  }
+
+  /// Multiplies what has been accumulated for row i of block m.
+  HEADTUNE_DEVICE void rescale(int m, int i, float factor) {
+#pragma unroll
+    for (int e = i * tile::elements_per_row; e < (i + 1) * tile::elements_per_row; ++e) {
+      sum[m][e] *= factor;
+#pragma unroll
+      for (int g = 0; g < Shape::groups; ++g)
+#pragma unroll
+        for (int c = 0; c < Shape::vector; ++c) output[m][g][c][e] *= factor;
+    }
+  }
+};
+
+/// Q of one wave's rows, in operand layout.
+template <class Shape>
+struct Queries {
+  tile::U32x4 word[Shape::blocks][Shape::chunks][tile::rows_per_lane];
+
+  template <class Variant>
+  HEADTUNE_DEVICE void load(const VerifyParams& p, const Request& request, const Rows<Variant>& rows, int first_block) {
+    const int lane = tile::lane_index();
+#pragma unroll
+    for (int m = 0; m < Shape::blocks; ++m)
+#pragma unroll
+      for (int i = 0; i < tile::rows_per_lane; ++i) {
+        const int row = (first_block + m) * 16 + tile::free_lanes * i + tile::free_index(lane);
+        const bool valid = rows.valid(row, request);
+        const char* from =
+            tensor_row<2>(p.q, request.qo_begin + (valid ? rows.token(row) : 0), p.q_stride_token,
+                          valid ? rows.head(row) : rows.first_head, p.q_stride_head) +
+            tile::quarter(lane) * 16;
+#pragma unroll
+        for (int chunk = 0; chunk < Shape::chunks; ++chunk)
+          word[m][chunk][i] = valid ? tile::load_global<tile::U32x4>(from + chunk * 64) : tile::U32x4{0, 0, 0, 0};
+      }
+  }
+};
+
+/// Pool slots of the rows that this lane loads for one tile.
+template <class Shape>
+struct TileSlots {
+  unsigned key[Shape::steps][tile::score_tiles];
+  unsigned value[Shape::steps][tile::keys_per_lane];
+
+  template <class Slots>
+  HEADTUNE_DEVICE void load(const Slots& slots, int first) {
+    const int lane = tile::lane_index();
+#pragma unroll
+    for (int n = 0; n < Shape::steps; ++n) {
+      const int step = first + n * tile::keys_per_step;
+#pragma unroll
+      for (int u = 0; u < tile::score_tiles; ++u)
+        key[n][u] = slots.slot(step + tile::score_key(tile::free_index(lane), u));
+#pragma unroll
+      for (int j = 0; j < tile::keys_per_lane; ++j)
+        value[n][j] = slots.slot(step + tile::keys_per_lane * tile::quarter(lane) + j);
+    }
+  }
+};
+
+template <class Shape>
+struct KeyTile {
+  tile::U32x4 word[Shape::steps][tile::score_tiles][Shape::chunks];
+
+  HEADTUNE_DEVICE void load(const RowAddresses& rows, const TileSlots<Shape>& slots) {
+    const int offset = tile::quarter(tile::lane_index()) * 16;
+#pragma unroll
+    for (int n = 0; n < Shape::steps; ++n)
+#pragma unroll
+      for (int u = 0; u < tile::score_tiles; ++u) {
+        const char* row = rows.row(slots.key[n][u]) + offset;
+#pragma unroll
+        for (int chunk = 0; chunk < Shape::chunks; ++chunk)
+          word[n][u][chunk] = tile::load_stream<tile::U32x4>(row + chunk * 64);
+      }
+  }
+};
+
+template <class Shape>
+struct ValueTile {
+  using Load = typename tile::LoadOf<Shape::vector * 2>::type;
+  Load word[Shape::steps][tile::keys_per_lane][Shape::groups];
+
+  HEADTUNE_DEVICE void load(const RowAddresses& rows, const TileSlots<Shape>& slots) {
+    const int offset = tile::free_index(tile::lane_index()) * Shape::vector * 2;
+#pragma unroll
+    for (int n = 0; n < Shape::steps; ++n)
+#pragma unroll
+      for (int j = 0; j < tile::keys_per_lane; ++j) {
+        const char* row = rows.row(slots.value[n][j]) + offset;
+#pragma unroll
+        for (int g = 0; g < Shape::groups; ++g)
+          word[n][j][g] = tile::load_stream<Load>(row + g * Shape::columns.group * 2);
+      }
+  }
+};
+
+template <class Shape>
+struct Scores {
+  tile::F32x4 tile[Shape::blocks][Shape::steps][tile::score_tiles];
+
+  HEADTUNE_DEVICE void multiply(const KeyTile<Shape>& keys, const Queries<Shape>& queries) {
+#pragma unroll
+    for (int m = 0; m < Shape::blocks; ++m)
+#pragma unroll
+      for (int n = 0; n < Shape::steps; ++n)
+#pragma unroll
+        for (int u = 0; u < tile::score_tiles; ++u) tile[m][n][u] = tile::F32x4{0, 0, 0, 0};
+#pragma unroll
+    for (int chunk = 0; chunk < Shape::chunks; ++chunk)
+#pragma unroll
+      for (int n = 0; n < Shape::steps; ++n)
+#pragma unroll
+        for (int u = 0; u < tile::score_tiles; ++u)
+#pragma unroll
+          for (int m = 0; m < Shape::blocks; ++m)
+            tile::mma_scores<typename Shape::Element>(tile[m][n][u], keys.word[n][u][chunk], queries.word[m][chunk]);
+  }
+
+  /// Keeps the scores for which visible(block, row element, position) holds; `first` is the tile's first position.
+  template <class Visible>
+  HEADTUNE_DEVICE void mask(int first, const Visible& visible) {
+    const int quarter = tile::quarter(tile::lane_index());
+#pragma unroll
+    for (int m = 0; m < Shape::blocks; ++m)
+#pragma unroll
+      for (int n = 0; n < Shape::steps; ++n)
+#pragma unroll
+        for (int u = 0; u < tile::score_tiles; ++u)
+#pragma unroll
+          for (int x = 0; x < 4; ++x) {
+            const int j = tile::elements_per_row * u + x % tile::elements_per_row;
+            const int position = first + n * tile::keys_per_step + tile::keys_per_lane * quarter + j;
+            if (!visible(m, x / tile::elements_per_row, position)) tile[m][n][u][x] = tile::negative_infinity;
+          }
+  }
+
+  /// This lane's largest score of row i of block m.
+  HEADTUNE_DEVICE float largest(int m, int i) const {
+    float top = tile[m][0][0][i * tile::elements_per_row];
+#pragma unroll
+    for (int n = 0; n < Shape::steps; ++n)
+#pragma unroll
+      for (int u = 0; u < tile::score_tiles; ++u)
+#pragma unroll
+        for (int e = 0; e < tile::elements_per_row; ++e)
+          top = tile::maximum(top, tile[m][n][u][i * tile::elements_per_row + e]);
+    return top;
+  }
+};
+
+/// Raises the running maxima where this tile's scores ask for it.
+template <class Shape>
+HEADTUNE_DEVICE void update_offsets(WaveState<Shape>& state, const Scores<Shape>& scores, float scale,
+                                    float inverse_scale) {
+  float top[Shape::blocks][tile::rows_per_lane];
+  bool above = false;
+#pragma unroll
+  for (int m = 0; m < Shape::blocks; ++m)
+#pragma unroll
+    for (int i = 0; i < tile::rows_per_lane; ++i) {
+      top[m][i] = scores.largest(m, i);
+      above |= top[m][i] > state.limit[m][i];
+    }
+  if (!tile::any_lane(above)) return;
+#pragma unroll
+  for (int m = 0; m < Shape::blocks; ++m)
+#pragma unroll
+    for (int i = 0; i < tile::rows_per_lane; ++i) {
+      const float wanted = tile::row_max(top[m][i]) * scale - tile::pack_bias<typename Shape::Element>;
+      const float offset = tile::maximum(state.offset[m][i], wanted);
+      state.rescale(m, i, tile::exp2(state.offset[m][i] - offset));
+      state.set_offset(m, i, offset, inverse_scale);
+    }
+}
+
+/// Probabilities of one key step of one 16-row block, packed as operand of the second product.
+template <class Shape>
+HEADTUNE_DEVICE void probabilities(unsigned (&packed)[2 * tile::score_tiles], const Scores<Shape>& scores, int m, int n,
+                                   float scale, const WaveState<Shape>& state) {
+#pragma unroll
+  for (int u = 0; u < tile::score_tiles; ++u) {
+    const tile::F32x4 p = tile::scaled_exp2(scores.tile[m][n][u], scale, state.offset[m]);
+    packed[2 * u] = tile::pack_probabilities<typename Shape::Element>(p[0], p[1]);
+    packed[2 * u + 1] = tile::pack_probabilities<typename Shape::Element>(p[2], p[3]);
+  }
+}
+
+/// Column c of each group's lanes: pairs of keys side by side, as operand of the second product.
+template <int c, class Shape>
+HEADTUNE_DEVICE void gather_column(unsigned (&pairs)[tile::keys_per_lane / 2], const ValueTile<Shape>& values, int n,
+                                   int g) {
+#pragma unroll
+  for (int i = 0; i < tile::keys_per_lane / 2; ++i)
+    pairs[i] = tile::interleave<c % 2 == 1>(tile::word(values.word[n][2 * i][g], c / 2),
+                                            tile::word(values.word[n][2 * i + 1][g], c / 2));
+}
+
+template <int c, class Shape>
+HEADTUNE_DEVICE void accumulate_columns(WaveState<Shape>& state, const ValueTile<Shape>& values,
+                                        const unsigned (&p)[Shape::blocks][2 * tile::score_tiles], int n, int g) {
+  if constexpr (c < Shape::vector) {
+    unsigned pairs[tile::keys_per_lane / 2];
+    gather_column<c>(pairs, values, n, g);
+#pragma unroll
+    for (int m = 0; m < Shape::blocks; ++m)
+      tile::mma_values<typename Shape::Element>(state.output[m][g][c], pairs, p[m]);
+    accumulate_columns<c + 1>(state, values, p, n, g);
+  }
+}
+
+/// Adds P * V of one tile, and the sums of P as one more column of ones.
+template <class Shape>
+HEADTUNE_DEVICE void accumulate(WaveState<Shape>& state, const Scores<Shape>& scores, const ValueTile<Shape>& values,
+                                float scale) {
+  unsigned ones[tile::keys_per_lane / 2];
+#pragma unroll
+  for (unsigned& pair : ones) pair = tile::ones<typename Shape::Element>;
+#pragma unroll
+  for (int n = 0; n < Shape::steps; ++n) {
+    unsigned p[Shape::blocks][2 * tile::score_tiles];
+#pragma unroll
+    for (int m = 0; m < Shape::blocks; ++m) {
+      probabilities(p[m], scores, m, n, scale, state);
+      tile::mma_values<typename Shape::Element>(state.sum[m], ones, p[m]);
+    }
+#pragma unroll
+    for (int g = 0; g < Shape::groups; ++g) accumulate_columns<0>(state, values, p, n, g);
+  }
+}
+
+/// The keys that a wave walks: tiles at first, first + stride, ... below end. Positions from `unmasked` on go through
+/// the mask.
+struct KeyRange {
+  int first, stride, end, unmasked;
+};
+
+template <class Shape, class Slots, class Visible>
+HEADTUNE_DEVICE void walk_keys(WaveState<Shape>& state, const Queries<Shape>& queries, const KeyRows<Slots>& rows,
+                               const KeyRange& range, float scale, const Visible& visible) {
+  if (range.first >= range.end) return;
+  const float inverse_scale = 1.0f / scale;
+  TileSlots<Shape> next;
+  KeyTile<Shape> keys;
+  ValueTile<Shape> values;
+  next.load(rows.slots, range.first);
+  keys.load(rows.keys, next);
+  values.load(rows.values, next);
+  next.load(rows.slots, range.first + range.stride);
+#pragma unroll 1
+  for (int t = range.first; t < range.end; t += range.stride) {
+    Scores<Shape> scores;
+    scores.multiply(keys, queries);
+    TileSlots<Shape> after;
+    after.load(rows.slots, t + 2 * range.stride);
+    keys.load(rows.keys, next);
+    if (t + Shape::tile_keys > range.unmasked) scores.mask(t, visible);
+    update_offsets(state, scores, scale, inverse_scale);
+    accumulate(state, scores, values, scale);
+    values.load(rows.values, next);
+    next = after;
+  }
+}
+
+}  // namespace headtune

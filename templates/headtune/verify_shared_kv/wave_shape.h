@@ -1,0 +1,36 @@
+// The static shape of one wave's work in the register path.
+#pragma once
+
+#include <headtune/tile/tile.h>
+#include <headtune/verify_shared_kv/lds_layout.h>
+
+namespace headtune {
+
+/// `rows`: (head, new token) rows of the workgroup. Waves are laid row_warps x key_warps.
+template <class Variant, int rows_>
+struct WaveShape {
+  using Element = typename tile::ElementOf<Variant::DTYPE>::type;
+
+  static constexpr int rows = rows_;
+  static constexpr int num_warps = Variant::NUM_WARPS;
+  static constexpr int row_warps = Variant::ROW_WARPS;
+  static constexpr int key_warps = num_warps / row_warps;
+  static constexpr int padded_rows = row_blocks(rows, row_warps) * 16;
+  static constexpr int blocks = padded_rows / 16 / row_warps;  // 16-row blocks of one wave
+
+  static constexpr int steps_wanted = Variant::BLOCK_N / (tile::keys_per_step * key_warps);
+  static constexpr int steps = steps_wanted > 0 ? steps_wanted : 1;  // key steps of one wave's tile
+  static constexpr int tile_keys = steps * tile::keys_per_step;
+
+  static constexpr int chunks = Variant::HEAD_DIM / 32;  // 16 bytes of each of the four lanes that share a key row
+  static constexpr tile::ColumnShape columns = tile::column_shape(Variant::V_HEAD_DIM, tile::wave_size);
+  static constexpr int vector = columns.vector;
+  static constexpr int groups = Variant::V_HEAD_DIM / columns.group;
+
+  static_assert(num_warps % row_warps == 0, "NUM_WARPS must be a multiple of ROW_WARPS");
+  static_assert(Variant::HEAD_DIM % 32 == 0, "HEAD_DIM must be a multiple of 32");
+  static_assert(groups * columns.group == Variant::V_HEAD_DIM, "V_HEAD_DIM must fill the lanes of the wave");
+  static_assert(Variant::KV_DTYPE == Variant::DTYPE, "the prefix must have the element type of Q");
+};
+
+}  // namespace headtune
