@@ -15,19 +15,19 @@ constexpr unsigned char float_nan = 0xff;  // repeated: NaN as float, bf16, fp16
 unsigned char guard_byte(DType type) { return type == DType::fp8_e4m3fnuz ? 0x80 : float_nan; }
 
 template <class T>
-DeviceBuffer upload(const hip::Api& api, const std::vector<T>& values, unsigned char guard, const char* name) {
+GuardedBuffer upload(const hip::Api& api, const std::vector<T>& values, unsigned char guard, const char* name) {
   const std::span bytes = std::as_bytes(std::span(values));
-  DeviceBuffer buffer(api, bytes.size(), guard, name);
+  GuardedBuffer buffer(api, bytes.size(), guard, name);
   buffer.upload(bytes);
   return buffer;
 }
 
-DeviceBuffer upload(const hip::Api& api, const Tensor& tensor, const char* name) {
+GuardedBuffer upload(const hip::Api& api, const Tensor& tensor, const char* name) {
   return upload(api, tensor.bytes, guard_byte(tensor.type), name);
 }
 
 /// Guards of kv_indices are zero: a read past the end leads to slot 0, which holds NaN.
-DeviceBuffer upload_indices(const hip::Api& api, const Inputs& inputs) {
+GuardedBuffer upload_indices(const hip::Api& api, const Inputs& inputs) {
   if (inputs.shape.layout.index_bits == 64) return upload(api, inputs.kv_indices, 0, "kv_indices");
   const std::vector<int> narrow(inputs.kv_indices.begin(), inputs.kv_indices.end());
   return upload(api, narrow, 0, "kv_indices");
@@ -101,7 +101,7 @@ std::vector<std::byte> DeviceOutputs::read_out() const {
 }
 
 std::string DeviceOutputs::damage() const {
-  for (const DeviceBuffer* buffer : {&out_, &partial_out_, &partial_lse_, &split_done_})
+  for (const GuardedBuffer* buffer : {&out_, &partial_out_, &partial_lse_, &split_done_})
     if (std::string text = buffer->guard_damage(); !text.empty()) return text;
   std::vector<std::byte> counters(split_done_.bytes());
   split_done_.download(counters);
@@ -111,14 +111,8 @@ std::string DeviceOutputs::damage() const {
 
 LoadedKernels::LoadedKernels(const hip::Api& api, std::span<const std::byte> code,
                              const std::vector<std::string>& names)
-    : api_(api) {
-  hip::check(api, api.module_load_data(&module_, code.data()), "load the code object");
-  for (const std::string& name : names)
-    hip::check(api, api.module_get_function(&functions_[name], module_, name.c_str()), "find kernel " + name);
-}
-
-LoadedKernels::~LoadedKernels() {
-  if (module_) api_.module_unload(module_);
+    : api_(api), module_(hip::load_module(api, code)) {
+  for (const std::string& name : names) functions_[name] = hip::get_function(api, module_, name);
 }
 
 void LoadedKernels::launch(const Plan& plan, const VerifyParams& params, hip::Stream stream) const {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "headtune/verify_shared_kv/params.h"
-#include "tuner/device_buffer.h"
+#include "tuner/guarded_buffer.h"
 #include "tuner/op.h"
 #include "tuner/op_inputs.h"
 
@@ -24,7 +24,7 @@ class DeviceInputs {
 
  private:
   const Inputs& inputs_;
-  DeviceBuffer q_, k_extend_, v_extend_, k_cache_, v_cache_, qo_indptr_, kv_indptr_, kv_indices_;
+  GuardedBuffer q_, k_extend_, v_extend_, k_cache_, v_cache_, qo_indptr_, kv_indptr_, kv_indices_;
 };
 
 /// Output and workspace of one plan.
@@ -41,23 +41,20 @@ class DeviceOutputs {
 
  private:
   const Plan plan_;
-  DeviceBuffer out_, partial_out_, partial_lse_, split_done_;
+  GuardedBuffer out_, partial_out_, partial_lse_, split_done_;
 };
 
 /// The kernels of one code object.
 class LoadedKernels {
  public:
   LoadedKernels(const hip::Api& api, std::span<const std::byte> code, const std::vector<std::string>& names);
-  LoadedKernels(const LoadedKernels&) = delete;
-  LoadedKernels& operator=(const LoadedKernels&) = delete;
-  ~LoadedKernels();
 
   /// Enqueues every launch of the plan.
   void launch(const Plan& plan, const VerifyParams& params, hip::Stream stream = nullptr) const;
 
  private:
   const hip::Api& api_;
-  hip::Module module_ = nullptr;
+  hip::Owned<hip::Module> module_;
   std::map<std::string, hip::Function> functions_;
 };
 

@@ -5,37 +5,33 @@
 #include <span>
 #include <string>
 
-#include "tuner/hip/api.h"
+#include "tuner/hip/buffer.h"
 
 namespace headtune {
 
-class DeviceBuffer {
+class GuardedBuffer {
  public:
   static constexpr std::size_t guard_bytes = 1024;  ///< also keeps the payload aligned
 
-  DeviceBuffer() = default;
   /// `guard` is the byte that fills both guards; choose one that spoils the result where a kernel reads it.
-  DeviceBuffer(const hip::Api& api, std::size_t bytes, unsigned char guard, std::string name);
-  DeviceBuffer(DeviceBuffer&& other) noexcept;
-  DeviceBuffer& operator=(DeviceBuffer&& other) noexcept;
-  ~DeviceBuffer();
+  GuardedBuffer(const hip::Api& api, std::size_t bytes, unsigned char guard, std::string name);
 
-  void* data() const { return static_cast<std::byte*>(base_) + guard_bytes; }
+  void* data() const { return memory_.at(guard_bytes); }
   std::size_t bytes() const { return bytes_; }
 
   void fill(unsigned char byte);
-  void upload(std::span<const std::byte> from);
-  void download(std::span<std::byte> to) const;
+  void upload(std::span<const std::byte> from) { memory_.upload(from.data(), from.size(), guard_bytes); }
+  void download(std::span<std::byte> to) const { memory_.download(to.data(), to.size(), guard_bytes); }
 
   /// Empty, or "out: byte 12 after the end was overwritten".
   std::string guard_damage() const;
 
  private:
-  const hip::Api* api_ = nullptr;
-  void* base_ = nullptr;
-  std::size_t bytes_ = 0;
-  unsigned char guard_ = 0;
+  const hip::Api* api_;
+  std::size_t bytes_;
+  unsigned char guard_;
   std::string name_;
+  hip::DeviceBuffer memory_;
 };
 
 }  // namespace headtune
