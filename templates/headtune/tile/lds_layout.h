@@ -1,0 +1,40 @@
+// How matrices of 16-bit elements lie in LDS (shared memory) on every architecture: panels of 128-byte rows whose 16-byte
+// chunks are permuted by the row, so that reading eight rows of one chunk column, or one whole row, touches every bank once.
+// The same layout is the 128-byte swizzle that Hopper's matrix descriptors expect.
+#pragma once
+
+#include <headtune/tile/macros.h>
+
+namespace headtune::tile {
+
+/// ROWS x COLS elements of 2 bytes. A panel holds WIDTH columns of every row; panels follow each other.
+template <int ROWS, int COLS>
+struct LdsPanels {
+  static constexpr int WIDTH = COLS < 64 ? COLS : 64;
+  static constexpr int CHUNKS = WIDTH / 8;  ///< 16-byte chunks of one panel row
+  static constexpr int ROW_BYTES = WIDTH * 2;
+  static constexpr int PANEL_BYTES = ROWS * ROW_BYTES;
+  static constexpr int BYTES = ROWS * COLS * 2;
+  static_assert(COLS % WIDTH == 0 && (WIDTH == 16 || WIDTH == 32 || WIDTH == 64), "whole panels only");
+
+  /// Place of chunk `chunk` (< CHUNKS) within its panel row. Narrow rows share a 128-byte line, hence the division.
+  static constexpr HEADTUNE_HOST_DEVICE int slot(int row, int chunk) { return chunk ^ ((row / (64 / WIDTH)) & (CHUNKS - 1)); }
+
+  /// Byte offset of the chunk that holds columns [8 * chunk, 8 * chunk + 8) of `row`.
+  static constexpr HEADTUNE_HOST_DEVICE int offset(int row, int chunk) {
+    return chunk / CHUNKS * PANEL_BYTES + row * ROW_BYTES + slot(row, chunk % CHUNKS) * 16;
+  }
+};
+
+constexpr HEADTUNE_HOST_DEVICE int round_up(int value, int multiple) { return (value + multiple - 1) / multiple * multiple; }
+
+/// Of `waves`, how many lie along the keys of a score tile when the rest lie along its rows: the most for which whole
+/// blocks go to each wave, or 0 when there is no such split.
+constexpr HEADTUNE_HOST_DEVICE int waves_along_keys(int waves, int key_blocks, int row_blocks) {
+  for (int along_keys = waves; along_keys > 0; --along_keys)
+    if (waves % along_keys == 0 && key_blocks % along_keys == 0 && row_blocks % (waves / along_keys) == 0)
+      return along_keys;
+  return 0;
+}
+
+}  // namespace headtune::tile

@@ -1,0 +1,267 @@
+// Stage 1 of verify_shared_kv, LDS path: one workgroup holds the outputs of all its rows (BLOCK_H query heads x EXTEND_LEN
+// new tokens) in registers and walks its split in tiles of BLOCK_N keys. A tile is staged once in LDS and read in both
+// layouts: as K for the scores and, for MLA, its first V_HEAD_DIM columns again as V.
+//
+// Softmax numerators are taken against a per-row reference that is raised only when a score exceeds it by more than
+// 2^RAISE_ABOVE, so the usual tile needs no maximum, no rescaling and no shuffle. The barrier that publishes the numerators
+// also carries the vote.
+#pragma once
+
+#include <headtune/tile/lds_stager.h>
+#include <headtune/tile/lds_tile.h>
+#include <headtune/verify_shared_kv/lds_rows.h>
+#include <headtune/verify_shared_kv/params.h>
+#include <headtune/verify_shared_kv/stage1_lds_layout.h>
+
+namespace headtune {
+namespace lds_path {
+
+/// Log2 units. 2^8 times the number of keys stays far inside float and the numerators inside fp16.
+inline constexpr float RAISE_ABOVE = 8;
+
+/// Carves the workgroup's LDS.
+template <class V, class Tile>
+struct Lds {
+  static constexpr Regions SIZE = regions(V::BLOCK_H * V::EXTEND_LEN, V::HEAD_DIM, V::V_HEAD_DIM, V::BLOCK_N,
+                                          V::NUM_WARPS, Tile::QUERY_IN_LDS ? V::NUM_STAGES : 1, Tile::QUERY_IN_LDS);
+  static constexpr int ROWS = padded_rows(V::BLOCK_H * V::EXTEND_LEN);
+
+  char *query, *stages, *numerators;
+  float *reference, *factor, *sum, *partial;  ///< [ROWS] each; partial [NUM_WARPS][ROWS]
+  unsigned* votes;                            ///< [2], by turn
+
+  HEADTUNE_DEVICE explicit Lds(char* base)
+      : query(base), stages(base + SIZE.query), numerators(stages + SIZE.stages),
+        reference(reinterpret_cast<float*>(numerators + SIZE.scores)), factor(reference + ROWS), sum(factor + ROWS),
+        partial(sum + ROWS), votes(reinterpret_cast<unsigned*>(partial + V::NUM_WARPS * ROWS)) {}
+
+  HEADTUNE_DEVICE void clear(int thread) const {
+    for (int r = thread; r < ROWS; r += Tile::THREADS) reference[r] = 0;
+    if (thread < 2) votes[thread] = 0;
+  }
+};
+
+/// Brings the split's tiles into LDS one after the other.
+template <class V, class Tile>
+struct Feed {
+  static constexpr bool SEPARATE_VALUES = !shares_cache_row(V::HEAD_DIM, V::V_HEAD_DIM);
+  static constexpr int KEY_BYTES = V::BLOCK_N * V::HEAD_DIM * 2;
+  static constexpr int TILE_BYTES = tile_bytes(V::HEAD_DIM, V::V_HEAD_DIM, V::BLOCK_N);
+  static constexpr int VALUES_OFFSET = SEPARATE_VALUES ? KEY_BYTES : 0;
+  static constexpr int RING = Tile::QUERY_IN_LDS ? V::NUM_STAGES : 1;
+  using Keys = tile::Stager<Tile::THREADS, V::BLOCK_N, V::HEAD_DIM>;
+  using Values = tile::Stager<Tile::THREADS, V::BLOCK_N, V::V_HEAD_DIM>;
+  static constexpr int PASSES = Keys::Shape::PASSES;
+  static constexpr int COPIES = Keys::Shape::COPIES + (SEPARATE_VALUES ? Values::Shape::COPIES : 0);
+  using Slots = tile::KeySlots<KeyIndex<V>>;
+
+  Keys keys;
+  Values values;
+  Slots slots;
+  tile::Copier<COPIES, RING> copier;
+  char* ring;
+  long long next[PASSES];  ///< pool slots of the next tile's keys: loaded a tile ahead of the rows that they name
+  int position;            ///< of this thread's first key in the next tile
+  int left;                ///< tiles not yet started
+
+  HEADTUNE_DEVICE Feed(const VerifyParams& p, const RowBlock<V>& rows, char* stages, int thread)
+      : keys(p.k_cache, rows.kv_head * p.k_cache_stride_head, p.k_cache_stride_slot, thread),
+        values(p.v_cache, rows.kv_head * p.v_cache_stride_head, p.v_cache_stride_slot, thread),
+        slots{static_cast<const KeyIndex<V>*>(p.kv_indices) + rows.prefix_start, rows.key_end - 1},
+        ring(stages), position(rows.key_begin + keys.key), left(rows.tiles()) {
+    fetch_slots();
+#pragma unroll
+    for (int t = 0; t < copier.AHEAD; ++t) start(t);
+  }
+
+  HEADTUNE_DEVICE void fetch_slots() {
+#pragma unroll
+    for (int pass = 0; pass < PASSES; ++pass) next[pass] = slots[position + pass * Keys::Shape::KEYS_PER_PASS];
+    position += V::BLOCK_N;
+  }
+
+  HEADTUNE_DEVICE char* stage(int tile) const { return ring + tile % RING * TILE_BYTES; }
+
+  /// Calls copy(step, LDS address, global address) for all of this thread's chunks of a tile.
+  template <class Copy>
+  HEADTUNE_DEVICE void each_chunk(char* stage, Copy copy) const {
+    keys.each(next, [&](int step, int lds, const char* source) { copy(step, stage + lds, source); });
+    if constexpr (SEPARATE_VALUES)
+      values.each(next, [&](int step, int lds, const char* source) {
+        copy(Keys::Shape::COPIES + step, stage + KEY_BYTES + lds, source);
+      });
+  }
+
+  HEADTUNE_DEVICE void start(int tile) {
+    if (left > 0) {
+      each_chunk(stage(tile), [&](int step, char* lds, const char* source) { copier.copy(step, lds, source); });
+      fetch_slots();
+    }
+    --left;
+    copier.close();
+  }
+
+  /// Waits for tile `tile` and starts the one that takes the place freed by its predecessor.
+  HEADTUNE_DEVICE const char* land(int tile) {
+    copier.land([&](auto write) { each_chunk(stage(tile), [&](int step, char* lds, const char*) { write(step, lds); }); });
+    start(tile + copier.AHEAD);
+    return stage(tile);
+  }
+};
+
+/// Running softmax of the rows whose scores this thread holds.
+template <class V, class Tile>
+struct Softmax {
+  static constexpr int ROWS = Tile::SCORE_ROWS, KEYS = Tile::SCORE_KEYS;
+
+  const Lds<V, Tile>& lds;
+  float scale;            ///< of raw scores, to log2 units
+  float reference[ROWS];  ///< copies of lds.reference
+  float sum[ROWS];        ///< over this thread's keys only
+
+  HEADTUNE_DEVICE Softmax(const Lds<V, Tile>& lds, float scale) : lds(lds), scale(scale), reference{}, sum{} {}
+
+  /// Scores of keys past the tile's `keys` weigh nothing.
+  static HEADTUNE_DEVICE void mask(Tile& tile, int keys) {
+#pragma unroll
+    for (int e = 0; e < KEYS; ++e)
+#pragma unroll
+      for (int slot = 0; slot < ROWS; ++slot)
+        if (Tile::score_key(e) >= keys) tile.score(slot, e) = -INFINITY_F;
+  }
+
+  /// Scores to log2 units over the reference; returns whether a reference is too low.
+  HEADTUNE_DEVICE bool subtract_reference(Tile& tile) const {
+    float highest = -INFINITY_F;
+#pragma unroll
+    for (int slot = 0; slot < ROWS; ++slot)
+#pragma unroll
+      for (int e = 0; e < KEYS; ++e) {
+        float& s = tile.score(slot, e);
+        s = s * scale - reference[slot];
+        highest = fmaxf(highest, s);
+      }
+    return highest > RAISE_ABOVE;
+  }
+
+  /// Scores to numerators, in LDS; `added` gets their sums.
+  HEADTUNE_DEVICE void store_numerators(Tile& tile, float (&added)[ROWS]) const {
+#pragma unroll
+    for (int slot = 0; slot < ROWS; ++slot) {
+      added[slot] = 0;
+#pragma unroll
+      for (int e = 0; e < KEYS; ++e) added[slot] += tile.score(slot, e) = tile::arch::exp2(tile.score(slot, e));
+    }
+    tile.store_numerators();
+    tile.publish_numerators();
+  }
+
+  /// Leaves the tile's numerators in LDS, readable by every wave.
+  HEADTUNE_DEVICE void step(Tile& tile, int turn, int keys) {
+    if (keys < V::BLOCK_N) mask(tile, keys);
+    const bool too_low = subtract_reference(tile);
+    const typename Tile::Scores shifted = tile.scores;
+    float added[ROWS];
+    store_numerators(tile, added);
+    if (tile::arch::barrier_any(too_low || turn == 0, lds.votes, turn)) {
+      tile.scores = shifted;
+      raise(tile, turn == 0);
+      store_numerators(tile, added);
+      tile::arch::barrier();
+    }
+#pragma unroll
+    for (int slot = 0; slot < ROWS; ++slot) sum[slot] += added[slot];
+  }
+
+  /// Raises every row's reference to its maximum so far and rescales what was summed against the old one. Rare: the
+  /// first tile, and when scores climb.
+  HEADTUNE_DEVICE void raise(Tile& tile, bool first) {
+    reduce(tile, -INFINITY_F, [](float a, float b) { return fmaxf(a, b); }, [&](int slot) {
+      float highest = tile.score(slot, 0);
+#pragma unroll
+      for (int e = 1; e < KEYS; ++e) highest = fmaxf(highest, tile.score(slot, e));
+      return highest;
+    }, [&](int row, float highest) {
+      const float raise = first ? (highest == -INFINITY_F ? 0 : highest) : fmaxf(highest, 0);
+      lds.reference[row] += raise;
+      lds.factor[row] = first ? 0 : tile::arch::exp2(-raise);
+    });
+#pragma unroll
+    for (int slot = 0; slot < ROWS; ++slot) {
+      const float raised = lds.reference[Tile::score_row(slot)];
+#pragma unroll
+      for (int e = 0; e < KEYS; ++e) tile.score(slot, e) -= raised - reference[slot];
+      sum[slot] *= lds.factor[Tile::score_row(slot)];
+      reference[slot] = raised;
+    }
+    tile.scale_output(lds.factor);
+  }
+
+  /// Calls store(row, value) once per row with the reduction of `mine(slot)` over all threads that hold the row's scores.
+  template <class Reduce, class Mine, class Store>
+  HEADTUNE_DEVICE void reduce(Tile& /*tile*/, float neutral, Reduce both, Mine mine, Store store) const {
+#pragma unroll
+    for (int slot = 0; slot < ROWS; ++slot) {
+      const float value = Tile::across_keys(mine(slot), both);
+      if (Tile::leads()) lds.partial[Tile::sharer() * lds.ROWS + Tile::score_row(slot)] = value;
+    }
+    tile::arch::barrier();
+    for (int row = static_cast<int>(threadIdx.x); row < lds.ROWS; row += Tile::THREADS) {
+      float value = neutral;
+      for (int sharer = 0; sharer < Tile::SHARERS; ++sharer) value = both(value, lds.partial[sharer * lds.ROWS + row]);
+      store(row, value);
+    }
+    tile::arch::barrier();
+  }
+};
+
+/// Normalised outputs and log-sum-exp of the split.
+template <class V, class Tile>
+HEADTUNE_DEVICE void write_partials(const VerifyParams& p, const RowBlock<V>& rows, const Lds<V, Tile>& lds, Tile& tile,
+                                    const Softmax<V, Tile>& softmax) {
+  constexpr float LN2 = 0.6931471805599453f;
+  tile::arch::barrier();
+  softmax.reduce(tile, 0, [](float a, float b) { return a + b; }, [&](int slot) { return softmax.sum[slot]; },
+                 [&](int row, float sum) {
+                   lds.factor[row] = sum > 0 ? p.v_scale / sum : 0;
+                   if (rows.valid(row))
+                     p.partial_lse[rows.partial_row(p, row)] =
+                         sum > 0 ? (lds.reference[row] + tile::arch::log2(sum)) * LN2 : -INFINITY_F;
+                 });
+  tile.scale_output(lds.factor);
+  tile.each_output([&](int row, auto visit) {
+    if (!rows.valid(row)) return;
+    float* out = p.partial_out + rows.partial_row(p, row) * V::V_HEAD_DIM;
+    visit([&](int column, const auto& values) { tile::arch::store_floats(out + column, values); });
+  });
+}
+
+}  // namespace lds_path
+
+template <class V>
+HEADTUNE_DEVICE void stage1_lds(const VerifyParams& p) {
+  using namespace lds_path;
+  using Tile = tile::LdsTile<V, padded_rows(V::BLOCK_H * V::EXTEND_LEN)>;
+  constexpr float LOG2E = 1.4426950408889634f;
+  extern __shared__ __attribute__((aligned(1024))) char headtune_lds[];
+
+  const RowBlock<V> rows(p);
+  if (rows.tiles() <= 0) return;
+  const int thread = static_cast<int>(threadIdx.x);
+  const Lds<V, Tile> lds(headtune_lds);
+  lds.clear(thread);
+  Feed<V, Tile> feed(p, rows, lds.stages, thread);
+  Tile tile(lds.query, lds.numerators);
+  tile.load_query([&](int row) { return rows.query(p, row); });
+  Softmax<V, Tile> softmax(lds, p.sm_scale * p.k_scale * LOG2E);
+
+  for (int t = 0; t < rows.tiles(); ++t) {
+    const char* stage = feed.land(t);
+    tile.multiply_keys(stage);
+    softmax.step(tile, t, rows.key_end - rows.key_begin - t * V::BLOCK_N);
+    tile.multiply_values(stage + feed.VALUES_OFFSET);
+  }
+  write_partials(p, rows, lds, tile, softmax);
+}
+
+}  // namespace headtune
