@@ -1,34 +1,18 @@
-// Owners of device objects. Every failing call becomes a CallError that names it.
+// Owners of device objects. Every failing call throws a DeviceError that names it.
 #pragma once
 
 #include <fmt/format.h>
 
 #include <cstddef>
 #include <span>
-#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "tuner/hip/api.h"
+#include "tuner/hip/check.h"
 
 namespace headtune::hip {
-
-/// A HIP call that failed: "hipMalloc(4096 bytes): out of memory".
-class CallError : public std::runtime_error {
- public:
-  CallError(const std::string& text, Error error) : std::runtime_error(text), error_(error) {}
-  Error error() const { return error_; }
-  /// After these the context is lost: nothing more can run in this process.
-  bool is_device_fault() const { return error_ >= error_illegal_address && error_ <= error_launch_failure; }
-
- private:
-  Error error_;
-};
-
-inline void check(const Api& api, Error error, const std::string& call) {
-  if (error != success) throw CallError(fmt::format("{}: {} ({})", call, api.get_error_string(error), error), error);
-}
 
 /// Owns one handle; `destroy` is the entry that releases it.
 template <class Handle>
