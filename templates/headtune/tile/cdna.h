@@ -68,6 +68,14 @@ template <class T>
 HEADTUNE_DEVICE T load_global(const void* pointer) {
   return *(const __attribute__((address_space(1))) T*)(pointer);
 }
+/// `count` neighbouring 32-bit words at a 4-byte aligned address.
+template <int count>
+HEADTUNE_DEVICE void load_words(unsigned (&words)[count], const void* pointer) {
+  using Words = unsigned __attribute__((ext_vector_type(count), aligned(4)));
+  const Words loaded = load_global<Words>(pointer);
+#pragma unroll
+  for (int i = 0; i < count; ++i) words[i] = loaded[i];
+}
 template <class T>
 HEADTUNE_DEVICE void store_global(void* pointer, T value) {
   *(__attribute__((address_space(1))) T*)(pointer) = value;
@@ -84,11 +92,8 @@ HEADTUNE_DEVICE unsigned interleave(unsigned first, unsigned second) {
   return __builtin_amdgcn_perm(second, first, odd ? 0x07060302u : 0x05040100u);
 }
 
-/// exp2(score * scale - offset), two scores per instruction where the hardware has it.
-HEADTUNE_DEVICE F32x4 scaled_exp2(F32x4 score, float scale, const float (&offset)[rows_per_lane]) {
-  const F32x4 exponent = score * scale - offset[0];
-  return F32x4{exp2(exponent.x), exp2(exponent.y), exp2(exponent.z), exp2(exponent.w)};
-}
+/// Two products per instruction.
+HEADTUNE_DEVICE F32x4 scaled(F32x4 x, float factor) { return x * factor; }
 
 HEADTUNE_DEVICE unsigned bits(float x) { return __builtin_bit_cast(unsigned, x); }
 

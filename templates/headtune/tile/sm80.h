@@ -59,6 +59,12 @@ template <class T>
 HEADTUNE_DEVICE T load_global(const void* pointer) {
   return *static_cast<const T*>(pointer);
 }
+/// `count` neighbouring 32-bit words at a 4-byte aligned address.
+template <int count>
+HEADTUNE_DEVICE void load_words(unsigned (&words)[count], const void* pointer) {
+#pragma unroll
+  for (int i = 0; i < count; ++i) words[i] = load_global<unsigned>(static_cast<const unsigned*>(pointer) + i);
+}
 template <class T>
 HEADTUNE_DEVICE void store_global(void* pointer, T value) {
   *static_cast<T*>(pointer) = value;
@@ -90,11 +96,8 @@ HEADTUNE_DEVICE unsigned interleave(unsigned first, unsigned second) {
   return __byte_perm(first, second, odd ? 0x7632 : 0x5410);
 }
 
-HEADTUNE_DEVICE F32x4 scaled_exp2(F32x4 score, float scale, const float (&offset)[rows_per_lane]) {
-  F32x4 p;
-#pragma unroll
-  for (int i = 0; i < 4; ++i) p[i] = exp2(fmaf(score[i], scale, -offset[i / elements_per_row]));
-  return p;
+HEADTUNE_DEVICE F32x4 scaled(const F32x4& x, float factor) {
+  return {x[0] * factor, x[1] * factor, x[2] * factor, x[3] * factor};
 }
 
 template <class T>

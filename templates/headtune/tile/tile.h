@@ -2,9 +2,9 @@
 //
 //   wave       wave_size, lane_index, wave_index, any_lane, row_max, group_max, group_sum
 //   layout     free_lanes, rows_per_lane, elements_per_row, score_tiles; quarter, free_index
-//   memory     load_global, load_stream, store_global
+//   memory     load_global, load_words, load_stream, store_global
 //   matrix     mma_scores (Q and K -> scores), mma_values (P and V -> output)
-//   elements   interleave, scaled_exp2, pack_probabilities, pack_output, low, high, ones
+//   elements   interleave, scaled, exp2, pack_probabilities, pack_output, low, high, ones
 //
 // Four lanes ("quarters") share a query row. In a key step of `keys_per_step` keys, quarter q holds the scores of keys
 // keys_per_lane * q + j, j < keys_per_lane, of query rows free_index + free_lanes * i, i < rows_per_lane; accumulator

@@ -17,26 +17,41 @@ struct RowAddresses {
   }
 };
 
-/// Prefix: position t of the request lies in pool slot kv_indices[t].
+/// Prefix: position t of the request lies in pool slot kv_indices[t]. Slots are below 2^32, so the low word is enough.
 template <class Variant>
 struct PagedSlots {
-  const void* indices;  ///< of position 0
+  const char* indices;  ///< of position 0
   int last;             ///< positions behind the last one read the last one's row instead, and are masked
 
-  HEADTUNE_DEVICE unsigned slot(int position) const {
-    const int t = position < last ? position : last;
-    if constexpr (Variant::INDEX_BITS == 64)
-      return static_cast<unsigned>(tile::load_global<long long>(static_cast<const long long*>(indices) + t));
-    else
-      return tile::load_global<unsigned>(static_cast<const unsigned*>(indices) + t);
+  /// Slots of `first` + `lane_offset` + [0, count); `first` is the same for the whole wave. Unless `whole`, they may
+  /// lie behind the end.
+  template <bool whole, int count>
+  HEADTUNE_DEVICE void load(unsigned (&slots)[count], int first, unsigned lane_offset) const {
+    constexpr int bytes = Variant::INDEX_BITS / 8;
+    if constexpr (whole && bytes == 4) {
+      tile::load_words(slots, indices + first * 4LL + lane_offset * 4);
+    } else {
+#pragma unroll
+      for (int j = 0; j < count; ++j) {
+        const int position = first + static_cast<int>(lane_offset) + j;
+        const int t = whole || position < last ? position : last;
+        slots[j] = tile::load_global<unsigned>(indices + static_cast<long long>(t) * bytes);
+      }
+    }
   }
 };
 
 /// New tokens: position t is row t.
 struct DenseSlots {
   int last;
-  HEADTUNE_DEVICE unsigned slot(int position) const {
-    return static_cast<unsigned>(position < last ? position : last);
+
+  template <bool whole, int count>
+  HEADTUNE_DEVICE void load(unsigned (&slots)[count], int first, unsigned lane_offset) const {
+#pragma unroll
+    for (int j = 0; j < count; ++j) {
+      const int position = first + static_cast<int>(lane_offset) + j;
+      slots[j] = static_cast<unsigned>(position < last ? position : last);
+    }
   }
 };
 

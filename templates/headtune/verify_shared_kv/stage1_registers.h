@@ -35,7 +35,7 @@ HEADTUNE_DEVICE void attend_split(const VerifyParams& p, const Request& request,
   Queries<Shape> queries;
   queries.load(p, request, rows, row_warp * Shape::blocks);
   WaveState<Shape> state;
-  state.clear(1.0f / scale);
+  state.clear();
   const KeyRange range{begin + key_warp * Shape::tile_keys, Shape::key_warps * Shape::tile_keys, end, end};
   walk_keys(state, queries, prefix_rows<Variant>(p, request, rows.kv_head, end), range, scale,
             [end](int, int, int position) { return position < end; });

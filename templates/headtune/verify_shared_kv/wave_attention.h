@@ -16,15 +16,17 @@ inline constexpr float rescale_threshold = 8.0f;
 /// Stands for the maximum of nothing: finite, so that differences are never NaN.
 inline constexpr float lowest_score = -1e30f;
 
-/// Running softmax of one wave. Exponents are base 2.
+/// Running softmax of one wave. Exponents are base 2: a probability is exp2(score * scale - offset).
 template <class Shape>
 struct WaveState {
   tile::F32x4 output[Shape::blocks][Shape::groups][Shape::vector];
   tile::F32x4 sum[Shape::blocks];  ///< of the probabilities as the matrix unit saw them
-  float offset[Shape::blocks][tile::rows_per_lane];  ///< probabilities are exp2(score * scale - offset)
-  float limit[Shape::blocks][tile::rows_per_lane];   ///< an unscaled score above this asks for a rescale
+  float offset[Shape::blocks][tile::rows_per_lane];
+  float limit[Shape::blocks][tile::rows_per_lane];  ///< an exponent above this asks for a rescale
+  /// -offset / scale: the scores' accumulators start here, so that no instruction is spent on subtracting.
+  tile::F32x4 start[Shape::blocks];
 
-  HEADTUNE_DEVICE void clear(float inverse_scale) {
+  HEADTUNE_DEVICE void clear() {
 #pragma unroll
     for (int m = 0; m < Shape::blocks; ++m) {
 #pragma unroll
@@ -33,13 +35,19 @@ struct WaveState {
         for (int c = 0; c < Shape::vector; ++c) output[m][g][c] = tile::F32x4{0, 0, 0, 0};
       sum[m] = tile::F32x4{0, 0, 0, 0};
 #pragma unroll
-      for (int i = 0; i < tile::rows_per_lane; ++i) set_offset(m, i, lowest_score, inverse_scale);
+      for (int i = 0; i < tile::rows_per_lane; ++i) set_offset(m, i, lowest_score, 0);
     }
   }
 
+  /// What exponents are relative to: nothing yet before the first score.
+  HEADTUNE_DEVICE float base(int m, int i) const { return offset[m][i] == lowest_score ? 0.0f : offset[m][i]; }
+
   HEADTUNE_DEVICE void set_offset(int m, int i, float value, float inverse_scale) {
     offset[m][i] = value;
-    limit[m][i] = (value + rescale_threshold) * inverse_scale;
+    limit[m][i] = value == lowest_score ? tile::negative_infinity : rescale_threshold;
+    const float from = -base(m, i) * inverse_scale;
+#pragma unroll
+    for (int e = 0; e < tile::elements_per_row; ++e) start[m][i * tile::elements_per_row + e] = from;
   }
 
   /// Multiplies what has been accumulated for row i of block m.
@@ -80,25 +88,50 @@ struct Queries {
   }
 };
 
-/// Pool slots of the rows that this lane loads for one tile.
+/// Pool slots of the rows that this lane loads for one tile. Keys and values are fetched apart, each right behind the
+/// rows of the tile before: loads return in order, and nothing then waits for a younger one.
 template <class Shape>
 struct TileSlots {
   unsigned key[Shape::steps][tile::score_tiles];
   unsigned value[Shape::steps][tile::keys_per_lane];
 
   template <class Slots>
-  HEADTUNE_DEVICE void load(const Slots& slots, int first) {
-    const int lane = tile::lane_index();
+  HEADTUNE_DEVICE void load_keys(const Slots& slots, int first) {
+    if (first + Shape::tile_keys <= slots.last + 1)
+      load_keys<true>(slots, first);
+    else
+      load_keys<false>(slots, first);
+  }
+
+  template <class Slots>
+  HEADTUNE_DEVICE void load_values(const Slots& slots, int first) {
+    if (first + Shape::tile_keys <= slots.last + 1)
+      load_values<true>(slots, first);
+    else
+      load_values<false>(slots, first);
+  }
+
+ private:
+  template <bool whole, class Slots>
+  HEADTUNE_DEVICE void load_keys(const Slots& slots, int first) {
+    const int free = tile::free_index(tile::lane_index());
 #pragma unroll
-    for (int n = 0; n < Shape::steps; ++n) {
-      const int step = first + n * tile::keys_per_step;
+    for (int n = 0; n < Shape::steps; ++n)
 #pragma unroll
-      for (int u = 0; u < tile::score_tiles; ++u)
-        key[n][u] = slots.slot(step + tile::score_key(tile::free_index(lane), u));
+      for (int u = 0; u < tile::score_tiles; ++u) {
+        unsigned slot[1];
+        slots.template load<whole>(slot, first + n * tile::keys_per_step + tile::elements_per_row * u,
+                                   tile::score_key(free, 0));
+        key[n][u] = slot[0];
+      }
+  }
+
+  template <bool whole, class Slots>
+  HEADTUNE_DEVICE void load_values(const Slots& slots, int first) {
 #pragma unroll
-      for (int j = 0; j < tile::keys_per_lane; ++j)
-        value[n][j] = slots.slot(step + tile::keys_per_lane * tile::quarter(lane) + j);
-    }
+    for (int n = 0; n < Shape::steps; ++n)
+      slots.template load<whole>(value[n], first + n * tile::keys_per_step,
+                                 tile::keys_per_lane * tile::quarter(tile::lane_index()));
   }
 };
 
@@ -139,17 +172,19 @@ struct ValueTile {
   }
 };
 
+/// Scores of one tile; once scaled, the exponents relative to the rows' offsets.
 template <class Shape>
 struct Scores {
   tile::F32x4 tile[Shape::blocks][Shape::steps][tile::score_tiles];
 
-  HEADTUNE_DEVICE void multiply(const KeyTile<Shape>& keys, const Queries<Shape>& queries) {
+  HEADTUNE_DEVICE void multiply(const KeyTile<Shape>& keys, const Queries<Shape>& queries,
+                                const tile::F32x4 (&start)[Shape::blocks]) {
 #pragma unroll
     for (int m = 0; m < Shape::blocks; ++m)
 #pragma unroll
       for (int n = 0; n < Shape::steps; ++n)
 #pragma unroll
-        for (int u = 0; u < tile::score_tiles; ++u) tile[m][n][u] = tile::F32x4{0, 0, 0, 0};
+        for (int u = 0; u < tile::score_tiles; ++u) tile[m][n][u] = start[m];
 #pragma unroll
     for (int chunk = 0; chunk < Shape::chunks; ++chunk)
 #pragma unroll
@@ -159,6 +194,24 @@ struct Scores {
 #pragma unroll
           for (int m = 0; m < Shape::blocks; ++m)
             tile::mma_scores<typename Shape::Element>(tile[m][n][u], keys.word[n][u][chunk], queries.word[m][chunk]);
+  }
+
+  HEADTUNE_DEVICE void scale(float factor) {
+#pragma unroll
+    for (int m = 0; m < Shape::blocks; ++m)
+#pragma unroll
+      for (int n = 0; n < Shape::steps; ++n)
+#pragma unroll
+        for (int u = 0; u < tile::score_tiles; ++u) tile[m][n][u] = tile::scaled(tile[m][n][u], factor);
+  }
+
+  HEADTUNE_DEVICE void shift(int m, int i, float by) {
+#pragma unroll
+    for (int n = 0; n < Shape::steps; ++n)
+#pragma unroll
+      for (int u = 0; u < tile::score_tiles; ++u)
+#pragma unroll
+        for (int e = 0; e < tile::elements_per_row; ++e) tile[m][n][u][i * tile::elements_per_row + e] += by;
   }
 
   /// Keeps the scores for which visible(block, row element, position) holds; `first` is the tile's first position.
@@ -193,17 +246,16 @@ struct Scores {
   }
 };
 
-/// Raises the running maxima where this tile's scores ask for it.
+/// Raises the running maxima where this tile's exponents ask for it.
 template <class Shape>
-HEADTUNE_DEVICE void update_offsets(WaveState<Shape>& state, const Scores<Shape>& scores, float scale,
-                                    float inverse_scale) {
+HEADTUNE_DEVICE void update_offsets(WaveState<Shape>& state, Scores<Shape>& exponents, float inverse_scale) {
   float top[Shape::blocks][tile::rows_per_lane];
   bool above = false;
 #pragma unroll
   for (int m = 0; m < Shape::blocks; ++m)
 #pragma unroll
     for (int i = 0; i < tile::rows_per_lane; ++i) {
-      top[m][i] = scores.largest(m, i);
+      top[m][i] = exponents.largest(m, i);
       above |= top[m][i] > state.limit[m][i];
     }
   if (!tile::any_lane(above)) return;
@@ -211,23 +263,25 @@ HEADTUNE_DEVICE void update_offsets(WaveState<Shape>& state, const Scores<Shape>
   for (int m = 0; m < Shape::blocks; ++m)
 #pragma unroll
     for (int i = 0; i < tile::rows_per_lane; ++i) {
-      const float wanted = tile::row_max(top[m][i]) * scale - tile::pack_bias<typename Shape::Element>;
+      const float base = state.base(m, i);
+      const float wanted = tile::row_max(top[m][i]) + base - tile::pack_bias<typename Shape::Element>;
       const float offset = tile::maximum(state.offset[m][i], wanted);
       state.rescale(m, i, tile::exp2(state.offset[m][i] - offset));
       state.set_offset(m, i, offset, inverse_scale);
+      exponents.shift(m, i, base - state.base(m, i));
     }
 }
 
 /// Probabilities of one key step of one 16-row block, packed as operand of the second product.
 template <class Shape>
-HEADTUNE_DEVICE void probabilities(unsigned (&packed)[2 * tile::score_tiles], const Scores<Shape>& scores, int m, int n,
-                                   float scale, const WaveState<Shape>& state) {
+HEADTUNE_DEVICE void probabilities(unsigned (&packed)[2 * tile::score_tiles], const Scores<Shape>& exponents, int m,
+                                   int n) {
 #pragma unroll
-  for (int u = 0; u < tile::score_tiles; ++u) {
-    const tile::F32x4 p = tile::scaled_exp2(scores.tile[m][n][u], scale, state.offset[m]);
-    packed[2 * u] = tile::pack_probabilities<typename Shape::Element>(p[0], p[1]);
-    packed[2 * u + 1] = tile::pack_probabilities<typename Shape::Element>(p[2], p[3]);
-  }
+  for (int u = 0; u < tile::score_tiles; ++u)
+#pragma unroll
+    for (int x = 0; x < 2; ++x)
+      packed[2 * u + x] = tile::pack_probabilities<typename Shape::Element>(
+          tile::exp2(exponents.tile[m][n][u][2 * x]), tile::exp2(exponents.tile[m][n][u][2 * x + 1]));
 }
 
 /// Column c of each group's lanes: pairs of keys side by side, as operand of the second product.
@@ -255,8 +309,8 @@ HEADTUNE_DEVICE void accumulate_columns(WaveState<Shape>& state, const ValueTile
 
 /// Adds P * V of one tile, and the sums of P as one more column of ones.
 template <class Shape>
-HEADTUNE_DEVICE void accumulate(WaveState<Shape>& state, const Scores<Shape>& scores, const ValueTile<Shape>& values,
-                                float scale) {
+HEADTUNE_DEVICE void accumulate(WaveState<Shape>& state, const Scores<Shape>& exponents,
+                                const ValueTile<Shape>& values) {
   unsigned ones[tile::keys_per_lane / 2];
 #pragma unroll
   for (unsigned& pair : ones) pair = tile::ones<typename Shape::Element>;
@@ -265,7 +319,7 @@ HEADTUNE_DEVICE void accumulate(WaveState<Shape>& state, const Scores<Shape>& sc
     unsigned p[Shape::blocks][2 * tile::score_tiles];
 #pragma unroll
     for (int m = 0; m < Shape::blocks; ++m) {
-      probabilities(p[m], scores, m, n, scale, state);
+      probabilities(p[m], exponents, m, n);
       tile::mma_values<typename Shape::Element>(state.sum[m], ones, p[m]);
     }
 #pragma unroll
@@ -284,25 +338,27 @@ HEADTUNE_DEVICE void walk_keys(WaveState<Shape>& state, const Queries<Shape>& qu
                                const KeyRange& range, float scale, const Visible& visible) {
   if (range.first >= range.end) return;
   const float inverse_scale = 1.0f / scale;
-  TileSlots<Shape> next;
+  TileSlots<Shape> slots;
   KeyTile<Shape> keys;
   ValueTile<Shape> values;
-  next.load(rows.slots, range.first);
-  keys.load(rows.keys, next);
-  values.load(rows.values, next);
-  next.load(rows.slots, range.first + range.stride);
+  slots.load_keys(rows.slots, range.first);
+  slots.load_values(rows.slots, range.first);
+  keys.load(rows.keys, slots);
+  slots.load_keys(rows.slots, range.first + range.stride);
+  values.load(rows.values, slots);
+  slots.load_values(rows.slots, range.first + range.stride);
 #pragma unroll 1
   for (int t = range.first; t < range.end; t += range.stride) {
     Scores<Shape> scores;
-    scores.multiply(keys, queries);
-    TileSlots<Shape> after;
-    after.load(rows.slots, t + 2 * range.stride);
-    keys.load(rows.keys, next);
+    scores.multiply(keys, queries, state.start);
+    keys.load(rows.keys, slots);
+    slots.load_keys(rows.slots, t + 2 * range.stride);
     if (t + Shape::tile_keys > range.unmasked) scores.mask(t, visible);
-    update_offsets(state, scores, scale, inverse_scale);
-    accumulate(state, scores, values, scale);
-    values.load(rows.values, next);
-    next = after;
+    scores.scale(scale);
+    update_offsets(state, scores, inverse_scale);
+    accumulate(state, scores, values);
+    values.load(rows.values, slots);
+    slots.load_values(rows.slots, t + 2 * range.stride);
   }
 }
 
