@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 #include <stdexcept>
 
 namespace headtune {
@@ -35,14 +34,6 @@ std::string config_function() {
                      body);
 }
 
-std::string head_pairs(const Evidence& evidence) {
-  std::set<std::pair<int, int>> heads;
-  for (const CellTime& time : evidence.times) heads.emplace(time.num_q_heads, time.num_kv_heads);
-  std::string text;
-  for (const auto& [q, kv] : heads) text += fmt::format("{}{}/{}", text.empty() ? "" : ", ", q, kv);
-  return text;
-}
-
 int least_samples(const Evidence& evidence) {
   int least = evidence.times.front().samples;
   for (const CellTime& time : evidence.times) least = std::min(least, time.samples);
@@ -53,10 +44,9 @@ int least_samples(const Evidence& evidence) {
 std::vector<std::string> provenance(const TunedRow& tuned) {
   const Evidence& e = tuned.evidence;
   std::vector<std::string> lines = {
-      harmless(fmt::format("{}{}{} heads: {} points, {} samples each, noise {:.1f}%, regret {:.1f}%, {}",
+      harmless(fmt::format("{}{}{} points, {} samples each, noise {:.1f}%, regret {:.1f}%, {}",
                            tuned.stale ? "STALE. " : "", tuned.row.estimated ? "Estimated, not measured. " : "",
-                           head_pairs(e), e.times.size(), least_samples(e), 100 * noise(e), 100 * e.max_regret,
-                           e.reason)),
+                           e.times.size(), least_samples(e), 100 * noise(e), 100 * e.max_regret, e.reason)),
       harmless(fmt::format("error {:.1e} of {:.1e}, template {}", e.verify_error, e.verify_tolerance,
                            e.template_hash.substr(0, 12))) +
           ", " + harmless(e.device_name) + ", " + harmless(e.compiler)};
@@ -67,10 +57,11 @@ std::string header_row(const TunedRow& tuned) {
   const TableRow& r = tuned.row;
   std::string text;
   for (const std::string& line : provenance(tuned)) text += "    // " + line + "\n";
-  return text + fmt::format("    {{{}, {}, {}, {}, {}, {}, {}, {}, DType::{}, DType::{}, {}, {}, {}, config({})}},\n",
-                            r.cu_count, r.wave_size, r.head_dim, r.v_head_dim, r.kv_group_num, r.extend_len,
-                            r.has_kv_heads, r.is_causal, dtype_name(r.dtype), dtype_name(r.kv_dtype), r.context_min,
-                            r.context_max, r.estimated, knob_values(r.config));
+  return text +
+         fmt::format("    {{{}, {}, {}, {}, {}, {}, {}, {}, {}, DType::{}, DType::{}, {}, {}, {}, config({})}},\n",
+                     r.cu_count, r.wave_size, r.head_dim, r.v_head_dim, r.kv_group_num, r.num_kv_heads, r.extend_len,
+                     r.has_kv_heads, r.is_causal, dtype_name(r.dtype), dtype_name(r.kv_dtype), r.context_min,
+                     r.context_max, r.estimated, knob_values(r.config));
 }
 
 /// The row that stands for a head_dim where a format has room for only one: most points, then the fixed order.
@@ -99,10 +90,10 @@ std::string csv_row(const std::string& arch, const TunedRow& tuned, const CellTi
   std::string knob_fields;
   for (const Knob& knob : knobs) knob_fields += fmt::format("{},", r.config.*knob.member);
   return fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{}{:.3f},{:.3e},{},{}\n", csv_field(arch), r.cu_count,
-                     r.head_dim, r.v_head_dim, time.num_q_heads, time.num_kv_heads, r.extend_len, int{r.is_causal},
-                     dtype_name(r.dtype), dtype_name(r.kv_dtype), time.context, time.batch, int{r.estimated},
-                     knob_fields, time.median_us, tuned.evidence.verify_error, csv_field(tuned.evidence.template_hash),
-                     int{tuned.stale});
+                     r.head_dim, r.v_head_dim, r.kv_group_num * r.num_kv_heads, r.num_kv_heads, r.extend_len,
+                     int{r.is_causal}, dtype_name(r.dtype), dtype_name(r.kv_dtype), time.context, time.batch,
+                     int{r.estimated}, knob_fields, time.median_us, tuned.evidence.verify_error,
+                     csv_field(tuned.evidence.template_hash), int{tuned.stale});
 }
 
 }  // namespace
@@ -133,7 +124,8 @@ std::string emit_header(TunedTable table) {
       "edit.\n#pragma once\n\n#include <headtune/table.h>\n\nnamespace headtune::tables::{0} {{\n\n{1}\n",
       arch, config_function());
   text +=
-      "/// CUs, wave, head_dim, v_head_dim, KV group, extend_len, several KV heads, causal, dtype, KV dtype,\n"
+      "/// CUs, wave, head_dim, v_head_dim, KV group, KV heads, extend_len, several KV heads, causal, dtype, KV "
+      "dtype,\n"
       "/// contexts, estimated, configuration\n";
   text += "inline constexpr TableRow verify_shared_kv[] = {\n";
   for (const TunedRow& row : table.rows) text += header_row(row);

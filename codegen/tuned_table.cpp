@@ -16,6 +16,7 @@ std::vector<long long> order_key(const TunedRow& tuned) {
                                 r.v_head_dim,
                                 r.has_kv_heads,
                                 r.kv_group_num,
+                                r.num_kv_heads,
                                 r.extend_len,
                                 r.is_causal,
                                 static_cast<int>(r.dtype),
@@ -53,8 +54,7 @@ void sort_rows(TunedTable& table) {
             [](const TunedRow& a, const TunedRow& b) { return order_key(a) < order_key(b); });
   for (TunedRow& row : table.rows)
     std::sort(row.evidence.times.begin(), row.evidence.times.end(), [](const CellTime& a, const CellTime& b) {
-      return std::tie(a.num_q_heads, a.num_kv_heads, a.context, a.batch) <
-             std::tie(b.num_q_heads, b.num_kv_heads, b.context, b.batch);
+      return std::tie(a.context, a.batch) < std::tie(b.context, b.batch);
     });
 }
 
@@ -73,8 +73,8 @@ std::string missing_evidence(const TunedRow& tuned) {
 }
 
 std::string describe(const TableRow& r) {
-  return fmt::format("head_dim {}/{}, kv group {}{}, extend_len {}, {}, {}/{}, context {}..{}", r.head_dim,
-                     r.v_head_dim, r.kv_group_num, r.has_kv_heads ? "" : " (one kv head)", r.extend_len,
+  return fmt::format("head_dim {}/{}, {}/{} heads, extend_len {}, {}, {}/{}, context {}..{}", r.head_dim, r.v_head_dim,
+                     r.kv_group_num * r.num_kv_heads, r.num_kv_heads, r.extend_len,
                      r.is_causal ? "causal" : "non-causal", dtype_name(r.dtype), dtype_name(r.kv_dtype), r.context_min,
                      r.context_max);
 }

@@ -11,8 +11,6 @@ namespace headtune {
 
 /// The winner's time at one point of its cell. Microseconds (simulated ones when the row is estimated).
 struct CellTime {
-  int num_q_heads = 0;
-  int num_kv_heads = 0;
   int context = 0;
   int batch = 0;
   double median_us = 0;
@@ -62,7 +60,7 @@ void sort_rows(TunedTable& table);
 /// What a row lacks to be trusted, as "evidence.times: expected at least one, found none"; empty when nothing.
 std::string missing_evidence(const TunedRow& row);
 
-/// "head_dim 576/512, 12 q heads per kv head, ..." for messages and comments.
+/// "head_dim 576/512, 12/1 heads, ..." for messages and comments.
 std::string describe(const TableRow& row);
 
 /// Worst relative half-width of the intervals of the row's times.

@@ -83,7 +83,7 @@ constexpr Config default_config(const Problem& problem) {
   return config;
 }
 
-/// Whether a row computes this problem at all. Group size and extend length may differ: see `Distance`.
+/// Whether a row computes this problem at all. Head counts and extend length may differ: see `Distance`.
 constexpr bool applies(const TableRow& row, const Problem& problem, const DeviceKey& device) {
   const bool same_kernel = row.head_dim == problem.head_dim && row.v_head_dim == problem.v_head_dim &&
                            row.has_kv_heads == problem.has_kv_heads() && row.is_causal == problem.is_causal &&
@@ -97,12 +97,14 @@ struct Distance {
   int cu_count = 0;
   int kv_group_num = 0;
   int extend_len = 0;
+  int num_kv_heads = 0;
   long long context = 0;  ///< factor outside the tuned range, in 1/1024; 1024 inside
 
   constexpr bool operator<(const Distance& other) const {
     if (cu_count != other.cu_count) return cu_count < other.cu_count;
     if (kv_group_num != other.kv_group_num) return kv_group_num < other.kv_group_num;
     if (extend_len != other.extend_len) return extend_len < other.extend_len;
+    if (num_kv_heads != other.num_kv_heads) return num_kv_heads < other.num_kv_heads;
     return context < other.context;
   }
 };
@@ -118,7 +120,7 @@ constexpr long long context_factor(long long context, long long min, long long m
 
 constexpr Distance distance(const TableRow& row, const Problem& problem, const DeviceKey& device, int context) {
   return Distance{difference(row.cu_count, device.cu_count), difference(row.kv_group_num, problem.kv_group_num()),
-                  difference(row.extend_len, problem.extend_len),
+                  difference(row.extend_len, problem.extend_len), difference(row.num_kv_heads, problem.num_kv_heads),
                   context_factor(context, row.context_min, row.context_max)};
 }
 

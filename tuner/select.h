@@ -1,6 +1,6 @@
 // Chooses the configurations of one table cell from their times. Pure: no device, no database.
 //
-// Objective: the geometric mean over all points (problem x context x batch) of time / best time at that point.
+// Objective: the geometric mean over all points (context x batch) of time / best time at that point.
 // Candidates that noise cannot tell apart tie; ties go to the incumbent, then to fewer registers, then to a fixed
 // order, so that two runs over the same truth give the same table (sglang#35343).
 #pragma once
@@ -15,8 +15,6 @@ namespace headtune {
 
 /// One point at which every candidate of a cell should have been timed.
 struct Point {
-  int num_q_heads = 0;
-  int num_kv_heads = 0;
   int context = 0;  ///< keys of the prefix
   int batch = 0;
 

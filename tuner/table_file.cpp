@@ -28,12 +28,11 @@ double rounded(double value) { return std::round(value * 1000) / 1000; }
 double fraction(double value) { return std::round(value * 1e7) / 1e7; }
 
 json key_json(const TableRow& r) {
-  return {{"cu_count", r.cu_count},         {"wave_size", r.wave_size},
-          {"head_dim", r.head_dim},         {"v_head_dim", r.v_head_dim},
-          {"kv_group_num", r.kv_group_num}, {"extend_len", r.extend_len},
-          {"has_kv_heads", r.has_kv_heads}, {"is_causal", r.is_causal},
-          {"dtype", dtype_name(r.dtype)},   {"kv_dtype", dtype_name(r.kv_dtype)},
-          {"context_min", r.context_min},   {"context_max", r.context_max}};
+  return {{"cu_count", r.cu_count},       {"wave_size", r.wave_size},           {"head_dim", r.head_dim},
+          {"v_head_dim", r.v_head_dim},   {"kv_group_num", r.kv_group_num},     {"num_kv_heads", r.num_kv_heads},
+          {"extend_len", r.extend_len},   {"has_kv_heads", r.has_kv_heads},     {"is_causal", r.is_causal},
+          {"dtype", dtype_name(r.dtype)}, {"kv_dtype", dtype_name(r.kv_dtype)}, {"context_min", r.context_min},
+          {"context_max", r.context_max}};
 }
 
 json config_json(const Config& config) {
@@ -43,9 +42,7 @@ json config_json(const Config& config) {
 }
 
 json time_json(const CellTime& t) {
-  return {{"num_q_heads", t.num_q_heads},
-          {"num_kv_heads", t.num_kv_heads},
-          {"context", t.context},
+  return {{"context", t.context},
           {"batch", t.batch},
           {"median_us", rounded(t.median_us)},
           {"low_us", rounded(t.low_us)},
@@ -142,10 +139,10 @@ class Reader {
 
 TableRow read_key(const Reader& key) {
   TableRow r;
-  const std::pair<const char*, int*> numbers[] = {{"cu_count", &r.cu_count},         {"wave_size", &r.wave_size},
-                                                  {"head_dim", &r.head_dim},         {"v_head_dim", &r.v_head_dim},
-                                                  {"kv_group_num", &r.kv_group_num}, {"extend_len", &r.extend_len},
-                                                  {"context_min", &r.context_min},   {"context_max", &r.context_max}};
+  const std::pair<const char*, int*> numbers[] = {
+      {"cu_count", &r.cu_count},     {"wave_size", &r.wave_size},       {"head_dim", &r.head_dim},
+      {"v_head_dim", &r.v_head_dim}, {"kv_group_num", &r.kv_group_num}, {"num_kv_heads", &r.num_kv_heads},
+      {"extend_len", &r.extend_len}, {"context_min", &r.context_min},   {"context_max", &r.context_max}};
   for (const auto& [name, field] : numbers) *field = key.get<int>(name);
   r.has_kv_heads = key.get<bool>("has_kv_heads");
   r.is_causal = key.get<bool>("is_causal");
@@ -161,10 +158,9 @@ Config read_config(const Reader& values) {
 }
 
 CellTime read_time(const Reader& t) {
-  return {t.get<int>("num_q_heads"),    t.get<int>("num_kv_heads"),     t.get<int>("context"),
-          t.get<int>("batch"),          t.get<double>("median_us"),     t.get<double>("low_us"),
-          t.get<double>("high_us"),     t.get<int>("samples"),          t.get<double>("best_us"),
-          t.get<double>("baseline_us"), t.get<long long>("floor_bytes")};
+  return {t.get<int>("context"),    t.get<int>("batch"),          t.get<double>("median_us"),
+          t.get<double>("low_us"),  t.get<double>("high_us"),     t.get<int>("samples"),
+          t.get<double>("best_us"), t.get<double>("baseline_us"), t.get<long long>("floor_bytes")};
 }
 
 void read_device(const Reader& device, Evidence& e) {

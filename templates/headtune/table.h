@@ -20,8 +20,9 @@ struct TableRow {
   int head_dim = 0;
   int v_head_dim = 0;
   int kv_group_num = 0;  ///< query heads per KV head
-  int extend_len = 0;    ///< new tokens per request
-  bool has_kv_heads = false;
+  int num_kv_heads = 0;
+  int extend_len = 0;         ///< new tokens per request
+  bool has_kv_heads = false;  ///< num_kv_heads > 1: the kernel computes head offsets
   bool is_causal = false;
   DType dtype = DType::bf16;
   DType kv_dtype = DType::bf16;

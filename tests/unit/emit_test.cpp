@@ -24,7 +24,7 @@ TunedRow row(int head_dim, int context, int block_n) {
   TunedRow tuned;
   TableRow& r = tuned.row;
   r.cu_count = 256, r.wave_size = 64, r.head_dim = r.v_head_dim = head_dim;
-  r.kv_group_num = 4, r.extend_len = 8, r.has_kv_heads = true;
+  r.kv_group_num = r.num_kv_heads = 4, r.extend_len = 8, r.has_kv_heads = true;
   r.context_min = r.context_max = context;
   r.config.block_n = block_n;
   Evidence& e = tuned.evidence;
@@ -32,7 +32,7 @@ TunedRow row(int head_dim, int context, int block_n) {
   e.compiler = "hiprtc 7.0 comgr 3.0", e.template_hash = std::string(64, 'c'), e.method = "graph of 20 launches, cold";
   e.verify_error = 1.25e-3, e.verify_tolerance = 5e-3, e.candidates = 12, e.ratio = 1.004, e.max_regret = 0.011;
   e.reason = "best";
-  for (int batch : {8, 1}) e.times.push_back({16, 4, context, batch, 20.5, 20.4, 20.6, 12, 20.4, 61.2, 4194304});
+  for (int batch : {8, 1}) e.times.push_back({context, batch, 20.5, 20.4, 20.6, 12, 20.4, 61.2, 4194304});
   return tuned;
 }
 

@@ -17,7 +17,7 @@ Config config(int block_h, int block_n = 64) {
 }
 
 PointTime time(int context, double us, double noise = 0, int batch = 1) {
-  return {{8, 2, context, batch}, us, us * (1 - noise), us * (1 + noise)};
+  return {{context, batch}, us, us * (1 - noise), us * (1 + noise)};
 }
 
 TEST_CASE("the least geometric mean of time over best time wins") {

@@ -16,7 +16,7 @@ constexpr Config config(int block_h, int block_n) {
 constexpr TableRow row(int cu_count, int group, int extend_len, int min, int max, Config config) {
   TableRow row{};
   row.cu_count = cu_count, row.wave_size = 64, row.head_dim = row.v_head_dim = 64;
-  row.kv_group_num = group, row.extend_len = extend_len, row.has_kv_heads = true;
+  row.kv_group_num = group, row.num_kv_heads = 4, row.extend_len = extend_len, row.has_kv_heads = true;
   row.context_min = min, row.context_max = max, row.config = config;
   return row;
 }
