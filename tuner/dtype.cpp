@@ -82,7 +82,8 @@ std::uint16_t encode(DType type, float value) {
   if (!f.has_infinity && magnitude >= f.largest)
     return static_cast<std::uint16_t>(sign | encode_magnitude(f, f.largest));
   const int infinity = ((1 << f.exponent_bits) - 1) << f.mantissa_bits;
-  const int bits = std::isinf(magnitude) ? infinity : std::min(encode_magnitude(f, magnitude), infinity);
+  const int rounded = std::isinf(magnitude) ? infinity : encode_magnitude(f, magnitude);
+  const int bits = f.has_infinity ? std::min(rounded, infinity) : rounded;
   return static_cast<std::uint16_t>(bits == 0 && !f.has_infinity ? 0 : sign | bits);
 }
 

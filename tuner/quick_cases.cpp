@@ -12,30 +12,29 @@ Case ragged(const Problem& problem) {
   return result;
 }
 
-/// One long request, many splits, the last one a single key; scores keep rising so that the last split weighs most.
-Case long_last_split(const Problem&, int extend_len) {
+/// One long request, many splits, the last one a single key. All keys weigh about the same, so that each is visible.
+Case long_last_split(int extend_len) {
   Case result = ragged_case("last split", {4097}, extend_len);
-  result.values.key_growth = 3;
   result.layout.page = 16;
   return result;
 }
 
+/// Padded rows, shared slots, scales, a running maximum that keeps rising, and splits that mostly stay empty.
 Case strided(int extend_len) {
   Case result = ragged_case("strided", {1100, 97, 300}, extend_len);
   result.layout.row_padding = 32;
   result.layout.duplicates = true;
+  result.values = {.score_std = 2, .key_growth = 3};
   result.k_scale = 0.75f;
   result.v_scale = 1.5f;
-  result.planned_context = 16384;  // most splits stay empty
-  result.values.score_std = 3;
+  result.planned_context = 16384;
   return result;
 }
 
 }  // namespace
 
 std::vector<Case> quick_cases(const Problem& problem) {
-  std::vector<Case> cases = {ragged(problem), long_last_split(problem, problem.extend_len),
-                             strided(problem.extend_len)};
+  std::vector<Case> cases = {ragged(problem), long_last_split(problem.extend_len), strided(problem.extend_len)};
   for (std::size_t i = 0; i < cases.size(); ++i) cases[i].seed = 100 + i;
   return cases;
 }
