@@ -41,8 +41,8 @@ struct Bench {
 /// One candidate as a graph of calls that rotate through the pools.
 class Subject {
  public:
-  Subject(Bench& bench, const Launch& launch, const MeasureOptions& options)
-      : bench_(bench), launch_(launch), options_(options), preheat_(options.preheat), rule_(options.stop) {
+  Subject(Bench& bench, const Enqueue& enqueue, const MeasureOptions& options)
+      : bench_(bench), enqueue_(enqueue), options_(options), preheat_(options.preheat), rule_(options.stop) {
     calls_ = calls_for(first_call_us());
     graph_ = capture(calls_);
   }
@@ -82,7 +82,7 @@ class Subject {
   /// The second of two calls outside a graph: the first one may load code.
   double first_call_us() {
     double us = 0;
-    for (int i = 0; i < 2; ++i) us = bench_.time([&] { launch_(bench_.stream.get(), i % options_.pools); });
+    for (int i = 0; i < 2; ++i) us = bench_.time([&] { enqueue_(bench_.stream.get(), i % options_.pools); });
     spent_us_ += us;
     return us;
   }
@@ -97,7 +97,7 @@ class Subject {
 
   hip::Owned<hip::GraphExec> capture(int calls) {
     return hip::capture_graph(bench_.api, bench_.stream.get(), [&](hip::Stream stream) {
-      for (int call = 0; call < calls; ++call) launch_(stream, call % options_.pools);
+      for (int call = 0; call < calls; ++call) enqueue_(stream, call % options_.pools);
     });
   }
 
@@ -119,7 +119,7 @@ class Subject {
   }
 
   Bench& bench_;
-  const Launch& launch_;
+  const Enqueue& enqueue_;
   const MeasureOptions& options_;
   Preheat preheat_;
   StopRule rule_;
@@ -130,9 +130,9 @@ class Subject {
 };
 
 /// A model's times have no noise and no cache state: one call says everything.
-Timing estimate(Bench& bench, const Launch& launch) {
+Timing estimate(Bench& bench, const Enqueue& enqueue) {
   Timing timing;
-  timing.median_us = bench.time([&] { launch(bench.stream.get(), 0); });
+  timing.median_us = bench.time([&] { enqueue(bench.stream.get(), 0); });
   timing.samples_us = {timing.median_us};
   timing.interval = {timing.median_us, timing.median_us};
   timing.method = "estimated";
@@ -181,20 +181,21 @@ int pool_count(long long bytes_per_call, long long llc_bytes) {
   return static_cast<int>(2 * llc_bytes / bytes_per_call) + 1;
 }
 
-Timing measure(const hip::Device& device, const Launch& launch, const MeasureOptions& options) {
-  return race(device, {&launch, 1}, options).front();
+Timing measure(const hip::Device& device, const Enqueue& enqueue, const MeasureOptions& options) {
+  return race(device, {&enqueue, 1}, options).front();
 }
 
-std::vector<Timing> race(const hip::Device& device, std::span<const Launch> candidates, const MeasureOptions& options) {
+std::vector<Timing> race(const hip::Device& device, std::span<const Enqueue> candidates,
+                         const MeasureOptions& options) {
   Bench bench(device);
   std::vector<Timing> timings;
   if (device.estimated) {
-    for (const Launch& launch : candidates) timings.push_back(estimate(bench, launch));
+    for (const Enqueue& enqueue : candidates) timings.push_back(estimate(bench, enqueue));
     return timings;
   }
   std::vector<Subject> subjects;
   subjects.reserve(candidates.size());
-  for (const Launch& launch : candidates) subjects.emplace_back(bench, launch, options);
+  for (const Enqueue& enqueue : candidates) subjects.emplace_back(bench, enqueue, options);
   for (Subject& subject : subjects) subject.preheat();
   ClockReader clock(device);
   run_race(subjects, options);

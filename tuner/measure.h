@@ -1,8 +1,8 @@
 // Cold timing of kernels on a device (tuner.md "Timing").
 //
-// A candidate is anything that can be enqueued: `launch(stream, pool)` enqueues one complete call that reads the inputs
-// of pool `pool`. Pools are copies of the inputs (or disjoint parts of one KV pool) that together exceed twice the
-// last-level cache, so that no call finds its data cached; pool_count() says how many are needed.
+// A candidate is anything that can be enqueued: `enqueue(stream, pool)` enqueues one complete call that reads the
+// inputs of pool `pool`. Pools are copies of the inputs (or disjoint parts of one KV pool) that together exceed twice
+// the last-level cache, so that no call finds its data cached; pool_count() says how many are needed.
 //
 //     Timing t = measure(device, [&](hip::Stream s, int pool) { kernels.launch(plan, params[pool], s); }, options);
 //
@@ -22,10 +22,10 @@
 
 namespace headtune {
 
-using Launch = std::function<void(hip::Stream stream, int pool)>;
+using Enqueue = std::function<void(hip::Stream stream, int pool)>;
 
 struct MeasureOptions {
-  int pools = 1;            ///< launch() takes 0 .. pools - 1
+  int pools = 1;            ///< enqueue() takes 0 .. pools - 1
   double sample_us = 1000;  ///< GPU time of one sample at least: 100 times the few us that submitting a graph may cost
   int max_calls = 1024;     ///< calls in one graph at most (each is a few graph nodes)
   Preheat::Options preheat;
@@ -56,9 +56,9 @@ struct Timing {
 int pool_count(long long bytes_per_call, long long llc_bytes);
 
 /// Throws hip::DeviceError.
-Timing measure(const hip::Device& device, const Launch& launch, const MeasureOptions& options);
+Timing measure(const hip::Device& device, const Enqueue& enqueue, const MeasureOptions& options);
 
 /// Timings in the order of `candidates`.
-std::vector<Timing> race(const hip::Device& device, std::span<const Launch> candidates, const MeasureOptions& options);
+std::vector<Timing> race(const hip::Device& device, std::span<const Enqueue> candidates, const MeasureOptions& options);
 
 }  // namespace headtune

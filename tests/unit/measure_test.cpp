@@ -20,7 +20,7 @@ class Variants {
  public:
   explicit Variants(const std::string& script) : fake_(script) {}
 
-  Launch operator[](int id) {
+  Enqueue operator[](int id) {
     const auto& module = modules_.emplace_back(
         hip::load_module(fake_.api(), image("static constexpr int ID = " + std::to_string(id) + ";")));
     const auto function = hip::get_function(fake_.api(), module, "verify_shared_kv_stage1");
@@ -30,7 +30,7 @@ class Variants {
     };
   }
   std::vector<Timing> race(const std::vector<int>& ids, const MeasureOptions& options = {}) {
-    std::vector<Launch> launches;
+    std::vector<Enqueue> launches;
     for (int id : ids) launches.push_back((*this)[id]);
     return headtune::race(fake_.device(), launches, options);
   }

@@ -97,11 +97,16 @@ double kernel_us(const FakeFunction& function, const VerifyParams& params) {
   return variant.time_us + variant.us_per_kkey * total_keys(params) / 1024;
 }
 
-/// The result is complete after the last kernel: stage 2, or the only one of a variant without stage 2.
+/// Whether the output is complete after this kernel.
+bool writes_output(const FakeFunction& function) {
+  const Constants& constants = function.module->constants;
+  const auto fused = constants.find("FUSE_COMBINE");
+  return function.name.find("stage1") == std::string::npos || (fused != constants.end() && fused->second != 0);
+}
+
 void compute(const FakeFunction& function, const VerifyParams& params) {
   act_out(function.module->variant.fault);
-  const bool is_stage1 = function.name.find("stage1") != std::string::npos;
-  if (!is_stage1 && state.sticky == success)
+  if (writes_output(function) && state.sticky == success)
     write_attention(params, function.module->constants, function.module->variant);
 }
 
