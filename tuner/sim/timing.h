@@ -1,0 +1,36 @@
+// The cycle model: how long a launch takes, estimated from one CU in steady state. Deterministic.
+#pragma once
+
+#include <cstdint>
+
+#include "tuner/sim/device.h"
+#include "tuner/sim/launch.h"
+#include "tuner/sim/memory.h"
+
+namespace headtune::sim {
+
+/// What the model found for one launch. Counts are of the simulated CU unless said otherwise.
+struct Estimate {
+  double microseconds = 0;          ///< of the whole launch, with the fixed cost of a launch
+  std::uint64_t cycles = 0;         ///< of the whole grid
+  std::uint64_t instructions = 0;   ///< wave-instructions executed
+  std::uint64_t workgroups = 0;     ///< executed
+  std::uint64_t cu_workgroups = 0;  ///< that fall to this CU; more than `workgroups` when the rest is extrapolated
+  std::uint64_t memory_lines = 0;   ///< cache lines fetched from beyond L2
+  std::uint64_t l2_lines = 0;       ///< cache lines fetched from L2
+  std::uint64_t lds_conflict_cycles = 0;
+  std::uint64_t mfma_cycles = 0;         ///< of all SIMDs together
+  std::uint64_t valu_cycles = 0;         ///< of all SIMDs together
+  std::uint64_t memory_wait_cycles = 0;  ///< waves waiting at s_waitcnt, added over waves
+  int resident_workgroups = 0;           ///< occupancy
+};
+
+struct TimingOptions {
+  /// Workgroups of the CU beyond this many executed instructions are extrapolated.
+  std::uint64_t instruction_budget = 2'000'000;
+};
+
+/// Executes the sample on `memory` as it is, including its stores: call it on a private copy (sandbox.h). Throws Fault.
+Estimate estimate(const Launch& launch, Memory& memory, const DeviceModel& device, const TimingOptions& options = {});
+
+}  // namespace headtune::sim
