@@ -3,6 +3,8 @@
 // Check: float64 reference on the GPU, ragged prefixes, NaN in every slot that no request names. Timing: scattered
 // kv_indices, key pools rotated past the L2, many launches in one captured graph, median of several replays.
 #include <cuda_bf16.h>
+#include <headtune/verify_shared_kv/launch.h>
+#include <headtune/verify_shared_kv/stage1_lds.h>
 
 #include <algorithm>
 #include <cmath>
@@ -10,21 +12,18 @@
 #include <cstdlib>
 #include <string>
 #include <vector>
-
-#include <headtune/verify_shared_kv/launch.h>
-#include <headtune/verify_shared_kv/stage1_lds.h>
 #if __has_include(<headtune/verify_shared_kv/stage2.h>)
 #include <headtune/verify_shared_kv/stage2.h>
 #define WITH_STAGE2 1
 #endif
 
-#define CHECK(call)                                                                          \
-  do {                                                                                       \
-    const cudaError_t e = (call);                                                            \
-    if (e != cudaSuccess) {                                                                  \
-      std::printf("%s:%d %s: %s\n", __FILE__, __LINE__, #call, cudaGetErrorString(e));       \
-      std::exit(1);                                                                          \
-    }                                                                                        \
+#define CHECK(call)                                                                    \
+  do {                                                                                 \
+    const cudaError_t e = (call);                                                      \
+    if (e != cudaSuccess) {                                                            \
+      std::printf("%s:%d %s: %s\n", __FILE__, __LINE__, #call, cudaGetErrorString(e)); \
+      std::exit(1);                                                                    \
+    }                                                                                  \
   } while (0)
 
 namespace {
@@ -93,7 +92,8 @@ __global__ void fill(__nv_bfloat16* x, long long n, unsigned long long seed, flo
 }
 
 __global__ void fill_nan(unsigned short* x, long long n) {
-  for (long long i = blockIdx.x * 1ll * blockDim.x + threadIdx.x; i < n; i += 1ll * gridDim.x * blockDim.x) x[i] = 0x7fff;
+  for (long long i = blockIdx.x * 1ll * blockDim.x + threadIdx.x; i < n; i += 1ll * gridDim.x * blockDim.x)
+    x[i] = 0x7fff;
 }
 
 __global__ void fill_rows(__nv_bfloat16* pool, const int* slots, unsigned long long seed) {
@@ -102,10 +102,12 @@ __global__ void fill_rows(__nv_bfloat16* pool, const int* slots, unsigned long l
 }
 
 /// grid (heads * L, batch), 256 threads: float64 attention over the prefix. scratch: [batch][rows][longest].
-__global__ void reference(VerifyParams p, int heads, int L, double* scratch, long long longest, double* out, double* lse) {
+__global__ void reference(VerifyParams p, int heads, int L, double* scratch, long long longest, double* out,
+                          double* lse) {
   const int row = blockIdx.x, b = blockIdx.y, head = row / L, token = row % L, rows = heads * L;
   const int begin = p.kv_indptr[b], n = p.kv_indptr[b + 1] - begin;
-  const auto* q = static_cast<const __nv_bfloat16*>(p.q) + (p.qo_indptr[b] + token) * p.q_stride_token + head * p.q_stride_head;
+  const auto* q =
+      static_cast<const __nv_bfloat16*>(p.q) + (p.qo_indptr[b] + token) * p.q_stride_token + head * p.q_stride_head;
   const auto* pool = static_cast<const __nv_bfloat16*>(p.k_cache);
   const int* indices = static_cast<const int*>(p.kv_indices);
   double* s = scratch + (b * 1ll * rows + row) * longest;
@@ -221,7 +223,8 @@ bool check(const Kernel& k, const std::vector<int>& lengths, int splits, float q
         for (int d = 0; d < DV; ++d) o[d] += w * po[at * DV + d];
       }
       const long long at = b * 1ll * rows + r;
-      if (cut.used) lse_error = std::fmax(lse_error, std::isfinite(highest) ? std::fabs(highest + std::log(sum) - wl[at]) : 1e9);
+      if (cut.used)
+        lse_error = std::fmax(lse_error, std::isfinite(highest) ? std::fabs(highest + std::log(sum) - wl[at]) : 1e9);
       for (int d = 0; d < DV; ++d) {
         const double got = cut.used ? o[d] / sum : 0, want = wo[at * DV + d];
         const double e = std::isfinite(got) ? got - want : 1e9;

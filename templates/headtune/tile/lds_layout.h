@@ -1,6 +1,6 @@
-// How matrices of 16-bit elements lie in LDS (shared memory) on every architecture: panels of 128-byte rows whose 16-byte
-// chunks are permuted by the row, so that reading eight rows of one chunk column, or one whole row, touches every bank once.
-// The same layout is the 128-byte swizzle that Hopper's matrix descriptors expect.
+// How matrices of 16-bit elements lie in LDS (shared memory) on every architecture: panels of 128-byte rows whose
+// 16-byte chunks are permuted by the row, so that reading eight rows of one chunk column, or one whole row, touches
+// every bank once. The same layout is the 128-byte swizzle that Hopper's matrix descriptors expect.
 #pragma once
 
 #include <headtune/tile/macros.h>
@@ -18,7 +18,9 @@ struct LdsPanels {
   static_assert(COLS % WIDTH == 0 && (WIDTH == 16 || WIDTH == 32 || WIDTH == 64), "whole panels only");
 
   /// Place of chunk `chunk` (< CHUNKS) within its panel row. Narrow rows share a 128-byte line, hence the division.
-  static constexpr HEADTUNE_HOST_DEVICE int slot(int row, int chunk) { return chunk ^ ((row / (64 / WIDTH)) & (CHUNKS - 1)); }
+  static constexpr HEADTUNE_HOST_DEVICE int slot(int row, int chunk) {
+    return chunk ^ ((row / (64 / WIDTH)) & (CHUNKS - 1));
+  }
 
   /// Byte offset of the chunk that holds columns [8 * chunk, 8 * chunk + 8) of `row`.
   static constexpr HEADTUNE_HOST_DEVICE int offset(int row, int chunk) {
@@ -26,15 +28,25 @@ struct LdsPanels {
   }
 };
 
-constexpr HEADTUNE_HOST_DEVICE int round_up(int value, int multiple) { return (value + multiple - 1) / multiple * multiple; }
+constexpr HEADTUNE_HOST_DEVICE int round_up(int value, int multiple) {
+  return (value + multiple - 1) / multiple * multiple;
+}
 
 /// Of `waves`, how many lie along the keys of a score tile when the rest lie along its rows: the most for which whole
-/// blocks go to each wave, or 0 when there is no such split.
+/// blocks go to each wave; where rows never divide, the most that divides the keys (some waves then compute padding).
 constexpr HEADTUNE_HOST_DEVICE int waves_along_keys(int waves, int key_blocks, int row_blocks) {
-  for (int along_keys = waves; along_keys > 0; --along_keys)
-    if (waves % along_keys == 0 && key_blocks % along_keys == 0 && row_blocks % (waves / along_keys) == 0)
-      return along_keys;
-  return 0;
+  int fallback = 1;
+  for (int along_keys = waves; along_keys > 0; --along_keys) {
+    if (waves % along_keys != 0 || key_blocks % along_keys != 0) continue;
+    if (row_blocks % (waves / along_keys) == 0) return along_keys;
+    if (fallback == 1) fallback = along_keys;
+  }
+  return fallback;
+}
+
+/// Rows of the score tile on AMD, whole 16-row blocks for every wave.
+constexpr HEADTUNE_HOST_DEVICE int score_rows(int rows, int block_n, int waves) {
+  return round_up(rows, 16 * (waves / waves_along_keys(waves, block_n / 16, (rows + 15) / 16)));
 }
 
 }  // namespace headtune::tile

@@ -9,16 +9,16 @@ namespace headtune::tile {
 
 template <class V, int ROWS>
 struct LdsTileSm80 : nvidia::ScoreLanes {
-  static constexpr DType T = static_cast<DType>(V::DTYPE);
+  using Element = typename ElementOf<V::DTYPE>::type;
   static constexpr int WAVES = V::NUM_WARPS, THREADS = WAVES * 32;
   static constexpr bool QUERY_IN_LDS = true;
 
   static constexpr int KEY_WAVES = waves_along_keys(WAVES, V::BLOCK_N / 16, ROWS / 8);
-  static constexpr int ROW_WAVES = WAVES / (KEY_WAVES > 0 ? KEY_WAVES : 1);
-  static constexpr int KEY_BLOCKS = V::BLOCK_N / 16 / (KEY_WAVES > 0 ? KEY_WAVES : 1);
+  static constexpr int ROW_WAVES = WAVES / KEY_WAVES;
+  static constexpr int KEY_BLOCKS = V::BLOCK_N / 16 / KEY_WAVES;
   static constexpr int ROW_BLOCKS = ROWS / 8 / ROW_WAVES;  ///< of a wave's scores
   static constexpr int COLUMN_BLOCKS = V::V_HEAD_DIM / 16 / WAVES;
-  static constexpr bool LEGAL = KEY_WAVES > 0 && V::V_HEAD_DIM % (16 * WAVES) == 0 && V::BLOCK_N % 16 == 0;
+  static constexpr bool LEGAL = ROWS / 8 % ROW_WAVES == 0 && V::V_HEAD_DIM % (16 * WAVES) == 0 && V::BLOCK_N % 16 == 0;
 
   static constexpr int SCORE_ROWS = 2 * ROW_BLOCKS, SCORE_KEYS = 2 * KEY_BLOCKS;
   static constexpr int SHARERS = KEY_WAVES;  ///< waves that hold scores of one row
@@ -28,24 +28,30 @@ struct LdsTileSm80 : nvidia::ScoreLanes {
   using Numerators = LdsPanels<ROWS, V::BLOCK_N>;
 
   struct Scores {
-    float block[KEY_BLOCKS][ROW_BLOCKS][4];
+    F32x4 block[KEY_BLOCKS][ROW_BLOCKS];
   };
 
   char* query_lds;
   unsigned query, numerators;  ///< shared addresses
   Scores scores;
-  float output[COLUMN_BLOCKS][ROWS / 8][4];
+  F32x4 output[COLUMN_BLOCKS][ROWS / 8];
 
   HEADTUNE_DEVICE LdsTileSm80(char* query_lds, char* numerators_lds)
-      : query_lds(query_lds), query(nvidia::shared_address(query_lds)), numerators(nvidia::shared_address(numerators_lds)), output{} {}
+      : query_lds(query_lds),
+        query(nvidia::shared_address(query_lds)),
+        numerators(nvidia::shared_address(numerators_lds)),
+        output{} {}
 
   static HEADTUNE_DEVICE int key_wave() { return warp() % KEY_WAVES; }
   static HEADTUNE_DEVICE int row_wave() { return warp() / KEY_WAVES; }
   static HEADTUNE_DEVICE int sharer() { return key_wave(); }
   static HEADTUNE_DEVICE int score_row(int slot) { return row_wave() * ROW_BLOCKS * 8 + row(slot); }
   static HEADTUNE_DEVICE int score_key(int element) { return key_wave() * KEY_BLOCKS * 16 + key(element); }
-  HEADTUNE_DEVICE float& score(int slot, int element) {
+  HEADTUNE_DEVICE float score(int slot, int element) const {
     return scores.block[element / 2][slot / 2][element % 2 * 2 + slot % 2];
+  }
+  HEADTUNE_DEVICE void set_score(int slot, int element, float value) {
+    scores.block[element / 2][slot / 2][element % 2 * 2 + slot % 2] = value;
   }
 
   template <class RowAddress>
@@ -57,7 +63,7 @@ struct LdsTileSm80 : nvidia::ScoreLanes {
     const unsigned keys = nvidia::shared_address(tile);
 #pragma unroll
     for (auto& blocks : scores.block)
-      for (auto& block : blocks) block[0] = block[1] = block[2] = block[3] = 0;
+      for (F32x4& block : blocks) block = {0, 0, 0, 0};
 #pragma unroll 4
     for (int step = 0; step < V::HEAD_DIM / 16; ++step) {
       unsigned q[(ROW_BLOCKS + 1) / 2][4];
@@ -69,7 +75,7 @@ struct LdsTileSm80 : nvidia::ScoreLanes {
         nvidia::load_matrices(k, keys + Keys::offset(key, 2 * step + lane() / 16));
 #pragma unroll
         for (int rb = 0; rb < ROW_BLOCKS; ++rb)
-          nvidia::mma<T>(scores.block[kb][rb], k, q[rb / 2][rb % 2 * 2], q[rb / 2][rb % 2 * 2 + 1]);
+          mma<Element>(scores.block[kb][rb], k[0], k[1], k[2], k[3], q[rb / 2][rb % 2 * 2], q[rb / 2][rb % 2 * 2 + 1]);
       }
     }
   }
@@ -82,8 +88,8 @@ struct LdsTileSm80 : nvidia::ScoreLanes {
       for (int rb = 0; rb < ROW_BLOCKS; ++rb)
 #pragma unroll
         for (int half = 0; half < 2; ++half) {
-          const float* pair = &scores.block[kb][rb][2 * half];
-          const unsigned keys = nvidia::transpose(nvidia::pack<T>(pair[0], pair[1]));
+          const F32x4& block = scores.block[kb][rb];
+          const unsigned keys = nvidia::transpose(pack_probabilities<Element>(block[2 * half], block[2 * half + 1]));
           const int row = (row_wave() * ROW_BLOCKS + rb) * 8 + lane() / 4;
           const int chunk = (key_wave() * KEY_BLOCKS + kb) * 2 + half;
           nvidia::store_shared(numerators + Numerators::offset(row, chunk) + lane() % 4 * 4, keys);
@@ -106,7 +112,7 @@ struct LdsTileSm80 : nvidia::ScoreLanes {
         nvidia::load_matrices_transposed(v, values + Values::offset(key, chunk));
 #pragma unroll
         for (int rb = 0; rb < ROWS / 8; ++rb)
-          nvidia::mma<T>(output[cb][rb], v, p[rb / 2][rb % 2 * 2], p[rb / 2][rb % 2 * 2 + 1]);
+          mma<Element>(output[cb][rb], v[0], v[1], v[2], v[3], p[rb / 2][rb % 2 * 2], p[rb / 2][rb % 2 * 2 + 1]);
       }
     }
   }

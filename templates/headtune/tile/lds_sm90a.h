@@ -1,6 +1,6 @@
-// LDS path on Hopper, matrix products by wgmma: a warpgroup reads both operands from LDS once, where mma.sync reads them
-// once per warp. Compiled for sm_90a only. Two warpgroups: each forms the scores of half the rows, and half the columns of
-// the output for all rows. As in lds_sm80.h, scores are keys x rows and outputs columns x rows.
+// LDS path on Hopper, matrix products by wgmma: a warpgroup reads both operands from LDS once, where mma.sync reads
+// them once per warp. Compiled for sm_90a only. Two warpgroups: each forms the scores of half the rows, and half the
+// columns of the output for all rows. As in lds_sm80.h, scores are keys x rows and outputs columns x rows.
 #pragma once
 
 #include <headtune/tile/lds_layout.h>
@@ -11,7 +11,7 @@ namespace headtune::tile {
 
 template <class V, int ROWS>
 struct LdsTileSm90a : nvidia::ScoreLanes {
-  static constexpr DType T = static_cast<DType>(V::DTYPE);
+  using Element = typename ElementOf<V::DTYPE>::type;
   static constexpr int WAVES = V::NUM_WARPS, THREADS = WAVES * 32, GROUPS = 2;
   static constexpr bool QUERY_IN_LDS = true;
 
@@ -37,13 +37,19 @@ struct LdsTileSm90a : nvidia::ScoreLanes {
   float output[COLUMN_BLOCKS][ROWS / 2];
 
   HEADTUNE_DEVICE LdsTileSm90a(char* query_lds, char* numerators_lds)
-      : query_lds(query_lds), query(nvidia::shared_address(query_lds)), numerators(nvidia::shared_address(numerators_lds)), output{} {}
+      : query_lds(query_lds),
+        query(nvidia::shared_address(query_lds)),
+        numerators(nvidia::shared_address(numerators_lds)),
+        output{} {}
 
   static HEADTUNE_DEVICE int group() { return __shfl_sync(0xffffffffu, warp() / 4, 0); }  // uniform, for descriptors
   static HEADTUNE_DEVICE int sharer() { return warp() % 4; }
   static HEADTUNE_DEVICE int score_row(int slot) { return warp() / 4 * SCORE_COUNT + row(slot); }
   static HEADTUNE_DEVICE int score_key(int element) { return sharer() * 16 + key(element); }
-  HEADTUNE_DEVICE float& score(int slot, int element) { return scores.d[slot / 2 * 4 + element * 2 + slot % 2]; }
+  HEADTUNE_DEVICE float score(int slot, int element) const { return scores.d[slot / 2 * 4 + element * 2 + slot % 2]; }
+  HEADTUNE_DEVICE void set_score(int slot, int element, float value) {
+    scores.d[slot / 2 * 4 + element * 2 + slot % 2] = value;
+  }
 
   template <class RowAddress>
   HEADTUNE_DEVICE void load_query(RowAddress address) const {
@@ -57,8 +63,8 @@ struct LdsTileSm90a : nvidia::ScoreLanes {
 #pragma unroll
     for (int step = 0; step < V::HEAD_DIM / 16; ++step) {
       const int panel = step / 4, within = step % 4 * 32;
-      Wgmma<T, SCORE_COUNT>::template multiply<0>(scores.d, keys + (panel * Keys::PANEL_BYTES + within) / 16,
-                                                  rows + (panel * Query::PANEL_BYTES + within) / 16, step > 0);
+      Wgmma<Element, SCORE_COUNT>::template multiply<0>(scores.d, keys + (panel * Keys::PANEL_BYTES + within) / 16,
+                                                        rows + (panel * Query::PANEL_BYTES + within) / 16, step > 0);
     }
     wgmma_end(scores.d);
   }
@@ -69,7 +75,7 @@ struct LdsTileSm90a : nvidia::ScoreLanes {
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
         const float* pair = &scores.d[block * 4 + 2 * half];
-        const unsigned keys = nvidia::transpose(nvidia::pack<T>(pair[0], pair[1]));
+        const unsigned keys = nvidia::transpose(pack_probabilities<Element>(pair[0], pair[1]));
         const int row = warp() / 4 * SCORE_COUNT + block * 8 + lane() / 4;
         nvidia::store_shared(numerators + Numerators::offset(row, sharer() * 2 + half) + lane() % 4 * 4, keys);
       }
@@ -86,9 +92,8 @@ struct LdsTileSm90a : nvidia::ScoreLanes {
     for (int step = 0; step < 4; ++step)
 #pragma unroll
       for (int block = 0; block < COLUMN_BLOCKS; ++block)
-        Wgmma<T, ROWS>::template multiply<1>(output[block],
-                                             values + (block * Keys::PANEL_BYTES + step * 16 * 128) / 16,
-                                             rows + step * 32 / 16, true);
+        Wgmma<Element, ROWS>::template multiply<1>(
+            output[block], values + (block * Keys::PANEL_BYTES + step * 16 * 128) / 16, rows + step * 32 / 16, true);
     wgmma_end(output[0]);
 #pragma unroll
     for (auto& block : output) wgmma_pin(block);

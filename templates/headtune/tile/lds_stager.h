@@ -1,5 +1,5 @@
-// Copies tiles of scattered cache rows from global memory into LDS panels; the order of work is the same everywhere, the
-// copy itself (`Copier`) is the architecture's.
+// Copies tiles of scattered cache rows from global memory into LDS panels; the order of work is the same everywhere,
+// the copy itself (`Copier`) is the architecture's.
 #pragma once
 
 #include <headtune/tile/lds_layout.h>
@@ -20,28 +20,15 @@ struct StagerShape {
   static_assert(COLUMNS % 64 == 0 && BLOCK_N % KEYS_PER_PASS == 0 && KEYS_PER_PASS % 8 == 0, "even split of a tile");
 };
 
-/// Pool slots of a split's keys, by position. Positions past the end repeat the last key: its row is readable, so no
-/// slot outside the request is ever touched and no stale NaN reaches the product with a zero weight.
-template <typename Index>
-struct KeySlots {
-  const Index* indices;  ///< of this request
-  int last;              ///< position of the split's last key
-
-  HEADTUNE_DEVICE long long operator[](int position) const { return indices[position < last ? position : last]; }
-};
-
 /// The stager of one matrix (K, or a separate V).
 template <int THREADS, int BLOCK_N, int COLUMNS>
 struct Stager {
   using Shape = StagerShape<THREADS, BLOCK_N, COLUMNS>;
 
-  const char* base;       ///< the cache at this kv head
-  long long row_bytes;    ///< stride of a pool slot
   int key, panel, chunk;  ///< this thread's first key, first panel and chunk of a panel row
   int lds_offset;
 
-  HEADTUNE_DEVICE Stager(const void* cache, long long head_offset, long long slot_stride, int thread)
-      : base(static_cast<const char*>(cache) + 2 * head_offset), row_bytes(2 * slot_stride) {
+  HEADTUNE_DEVICE explicit Stager(int thread) {
     const int within = thread % (Shape::KEYS_PER_PASS * 8);
     panel = thread / (Shape::KEYS_PER_PASS * 8);
     key = within / 8;
@@ -49,12 +36,13 @@ struct Stager {
     lds_offset = panel * BLOCK_N * 128 + within * 16;
   }
 
-  /// Calls copy(step, lds offset, global address) for every chunk of this thread; slots[pass] are the keys' pool slots.
-  template <typename Copy>
-  HEADTUNE_DEVICE void each(const long long (&slots)[Shape::PASSES], Copy copy) const {
+  /// Calls copy(step, lds offset, global address) for every chunk of this thread; row(pass) is the address of a key's
+  /// row.
+  template <class Row, class Copy>
+  HEADTUNE_DEVICE void each(Row row_of, Copy copy) const {
 #pragma unroll
     for (int pass = 0; pass < Shape::PASSES; ++pass) {
-      const char* row = base + slots[pass] * row_bytes + panel * 128 + chunk * 16;
+      const char* row = row_of(pass) + panel * 128 + chunk * 16;
       const int lds = lds_offset + pass * Shape::KEYS_PER_PASS * 128;
 #pragma unroll
       for (int step = 0; step < Shape::STEPS; ++step)

@@ -13,6 +13,11 @@ constexpr HEADTUNE_HOST_DEVICE bool shares_cache_row(int head_dim, int v_head_di
 /// Rows of a workgroup, padded to whole matrix blocks.
 constexpr HEADTUNE_HOST_DEVICE int padded_rows(int rows) { return tile::round_up(rows, 16); }
 
+/// Rows of scores and softmax state. AMD (whose query is in registers) pads them to whole blocks for every wave.
+constexpr HEADTUNE_HOST_DEVICE int softmax_rows(int rows, int block_n, int num_warps, bool query_in_lds) {
+  return query_in_lds ? padded_rows(rows) : tile::score_rows(rows, block_n, num_warps);
+}
+
 /// Bytes of each region, in the order in which they lie in LDS.
 struct Regions {
   int query;   ///< NVIDIA only: AMD keeps the query in registers
@@ -30,7 +35,7 @@ constexpr HEADTUNE_HOST_DEVICE int tile_bytes(int head_dim, int v_head_dim, int 
 /// `ring`: tiles resident in LDS. AMD stages the next tile in registers, so it needs one.
 constexpr HEADTUNE_HOST_DEVICE Regions regions(int rows, int head_dim, int v_head_dim, int block_n, int num_warps,
                                                int ring, bool query_in_lds) {
-  const int padded = padded_rows(rows);
+  const int padded = softmax_rows(rows, block_n, num_warps, query_in_lds);
   return {query_in_lds ? padded * head_dim * 2 : 0, ring * tile_bytes(head_dim, v_head_dim, block_n),
           padded * block_n * 2, 4 * padded * (3 + num_warps) + 16};
 }

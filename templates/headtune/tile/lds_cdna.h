@@ -1,0 +1,233 @@
+// LDS path on AMD CDNA (gfx90a, gfx942, gfx950), 16x16 MFMA. Scores are formed transposed (keys x rows), outputs too
+// (columns x rows): K and V tiles are the A operand, query and softmax numerators the B operand of both products. The
+// query stays in registers (a CU has 512 KiB of them), so that LDS holds only the tile.
+//
+// The depth of one product step is 32: 16 bytes of each lane, one or two instructions. V is wanted with keys along the
+// depth but lies with columns along the row: a lane reads a few neighbouring columns of its 8 keys and interleaves the
+// keys in registers, which gives it the operands of as many 16-column blocks. Columns of a group are thereby dealt to
+// blocks in turn; each_output puts that right.
+#pragma once
+
+#include <headtune/tile/lds_layout.h>
+#include <headtune/tile/tile.h>
+
+namespace headtune::tile {
+
+template <class V, int ROWS>
+struct LdsTileCdna {
+  using Element = typename ElementOf<V::DTYPE>::type;
+  static constexpr int WAVES = V::NUM_WARPS, THREADS = WAVES * wave_size;
+  static constexpr bool QUERY_IN_LDS = false;
+
+  static constexpr int KEY_WAVES = waves_along_keys(WAVES, V::BLOCK_N / 16, ROWS / 16);
+  static constexpr int ROW_WAVES = WAVES / KEY_WAVES;
+  static constexpr int KEY_BLOCKS = V::BLOCK_N / 16 / KEY_WAVES;
+  static constexpr int PADDED_ROWS = score_rows(ROWS, V::BLOCK_N, WAVES);
+  static constexpr int ROW_BLOCKS = PADDED_ROWS / 16 / ROW_WAVES;                    ///< of a wave's scores
+  static constexpr int ALL_ROW_BLOCKS = ROWS / 16;                                   ///< of a wave's output
+  static constexpr int COLUMNS = V::V_HEAD_DIM / WAVES;                              ///< of a wave's output
+  static constexpr int VECTOR = COLUMNS % 128 == 0 ? 8 : COLUMNS % 64 == 0 ? 4 : 2;  ///< columns that a lane reads
+  static constexpr int GROUPS = COLUMNS / (16 * VECTOR);
+  static constexpr int DEPTH = V::HEAD_DIM / 32;
+  static constexpr bool LEGAL = COLUMNS % (16 * VECTOR) == 0 && V::BLOCK_N % 32 == 0;
+
+  static constexpr int SCORE_ROWS = ROW_BLOCKS, SCORE_KEYS = 4 * KEY_BLOCKS;
+  static constexpr int SHARERS = KEY_WAVES;  ///< waves that hold scores of one row
+
+  using Keys = LdsPanels<V::BLOCK_N, V::HEAD_DIM>;
+  using Values = LdsPanels<V::BLOCK_N, V::V_HEAD_DIM>;
+  using Numerators = LdsPanels<PADDED_ROWS, V::BLOCK_N>;
+  struct Scores {
+    F32x4 block[KEY_BLOCKS][ROW_BLOCKS];
+  };
+
+  char* numerators;
+  U32x4 query[ROW_BLOCKS][DEPTH];
+  Scores scores;
+  F32x4 output[GROUPS][VECTOR][ALL_ROW_BLOCKS];
+
+  HEADTUNE_DEVICE LdsTileCdna(char* /*query_lds*/, char* numerators_lds) : numerators(numerators_lds), output{} {}
+
+  static HEADTUNE_DEVICE int free() { return free_index(lane_index()); }
+  static HEADTUNE_DEVICE int depth() { return quarter(lane_index()); }
+  static HEADTUNE_DEVICE int key_wave() { return wave_index() % KEY_WAVES; }
+  static HEADTUNE_DEVICE int row_wave() { return wave_index() / KEY_WAVES; }
+  static HEADTUNE_DEVICE int sharer() { return key_wave(); }
+  static HEADTUNE_DEVICE bool leads() { return depth() == 0; }
+  static HEADTUNE_DEVICE int score_row(int slot) { return (row_wave() * ROW_BLOCKS + slot) * 16 + free(); }
+  static HEADTUNE_DEVICE int score_key(int element) {
+    return (key_wave() * KEY_BLOCKS + element / 4) * 16 + 4 * depth() + element % 4;
+  }
+  HEADTUNE_DEVICE float score(int slot, int element) const { return scores.block[element / 4][slot][element % 4]; }
+  HEADTUNE_DEVICE void set_score(int slot, int element, float value) {
+    scores.block[element / 4][slot][element % 4] = value;
+  }
+
+  template <class Reduce>
+  static HEADTUNE_DEVICE float across_keys(float x, Reduce both) {
+    x = both(x, from_lane(x, lane_index() ^ 16));
+    return both(x, from_lane(x, lane_index() ^ 32));
+  }
+
+  template <class RowAddress>
+  HEADTUNE_DEVICE void load_query(RowAddress address) {
+#pragma unroll
+    for (int rb = 0; rb < ROW_BLOCKS; ++rb) {
+      const char* row = static_cast<const char*>(address(score_row(rb)));
+#pragma unroll
+      for (int step = 0; step < DEPTH; ++step) query[rb][step] = U32x4{0, 0, 0, 0};
+      if (row != nullptr)
+#pragma unroll
+        for (int step = 0; step < DEPTH; ++step) query[rb][step] = load_global<U32x4>(row + step * 64 + depth() * 16);
+    }
+  }
+
+  HEADTUNE_DEVICE void multiply_keys(const char* tile) {
+#pragma unroll
+    for (auto& blocks : scores.block)
+#pragma unroll
+      for (F32x4& block : blocks) block = F32x4{0, 0, 0, 0};
+#pragma unroll
+    for (int step = 0; step < DEPTH; ++step)
+#pragma unroll
+      for (int kb = 0; kb < KEY_BLOCKS; ++kb) {
+        const int key = (key_wave() * KEY_BLOCKS + kb) * 16 + free();
+        const U32x4 keys = load<U32x4>(tile + Keys::offset(key, 4 * step + depth()));
+#pragma unroll
+        for (int rb = 0; rb < ROW_BLOCKS; ++rb) multiply(scores.block[kb][rb], keys, query[rb][step]);
+      }
+  }
+
+  /// Rounds the scores (by now softmax numerators) to 16 bit into LDS.
+  HEADTUNE_DEVICE void store_numerators() const {
+#pragma unroll
+    for (int kb = 0; kb < KEY_BLOCKS; ++kb)
+#pragma unroll
+      for (int rb = 0; rb < ROW_BLOCKS; ++rb) {
+        const F32x4 p = scores.block[kb][rb];
+        const int key = score_key(4 * kb);
+        *reinterpret_cast<U32x2*>(numerators + Numerators::offset(score_row(rb), key / 8) + key % 8 * 2) =
+            U32x2{pack_probabilities<Element>(p.x, p.y), pack_probabilities<Element>(p.z, p.w)};
+      }
+  }
+  static HEADTUNE_DEVICE void publish_numerators() {}
+
+  HEADTUNE_DEVICE void multiply_values(const char* tile) {
+#pragma unroll
+    for (int step = 0; step < V::BLOCK_N / 32; ++step) {
+      U32x4 p[ALL_ROW_BLOCKS];
+#pragma unroll
+      for (int rb = 0; rb < ALL_ROW_BLOCKS; ++rb)
+        p[rb] = load<U32x4>(numerators + Numerators::offset(rb * 16 + free(), 4 * step + depth()));
+#pragma unroll
+      for (int group = 0; group < GROUPS; ++group) multiply_group(tile, step, group, p);
+    }
+  }
+
+  HEADTUNE_DEVICE void scale_output(const float* factor) {
+#pragma unroll
+    for (int rb = 0; rb < ALL_ROW_BLOCKS; ++rb) {
+      const float f = factor[rb * 16 + free()];
+#pragma unroll
+      for (auto& group : output)
+#pragma unroll
+        for (auto& block : group) block[rb] *= f;
+    }
+  }
+
+  /// Calls visit(row, first column, values) for everything this thread holds.
+  template <class Visit>
+  HEADTUNE_DEVICE void each_output(Visit visit) const {
+#pragma unroll
+    for (int rb = 0; rb < ALL_ROW_BLOCKS; ++rb)
+      visit(rb * 16 + free(), [&](auto write) {
+#pragma unroll
+        for (int group = 0; group < GROUPS; ++group)
+#pragma unroll
+          for (int r = 0; r < 4; ++r) {
+            float values[VECTOR];
+#pragma unroll
+            for (int j = 0; j < VECTOR; ++j) values[j] = output[group][j][rb][r];
+            write(first_column(group) + VECTOR * (4 * depth() + r), values);
+          }
+      });
+  }
+
+ private:
+  template <class T>
+  static HEADTUNE_DEVICE T load(const char* lds) {
+    return *reinterpret_cast<const T*>(lds);
+  }
+
+  /// d += a * b over a depth of 32.
+  static HEADTUNE_DEVICE void multiply(F32x4& d, U32x4 a, U32x4 b) { mma_scores<Element>(d, a, {b}); }
+
+  static HEADTUNE_DEVICE int first_column(int group) { return wave_index() * COLUMNS + group * 16 * VECTOR; }
+
+  HEADTUNE_DEVICE void multiply_group(const char* tile, int step, int group, const U32x4 (&p)[ALL_ROW_BLOCKS]) {
+    constexpr int WORDS = VECTOR / 2;
+    using Words = unsigned __attribute__((ext_vector_type(WORDS)));
+    const int column = first_column(group) + VECTOR * free();
+    Words of_key[8];
+#pragma unroll
+    for (int i = 0; i < 8; ++i)
+      of_key[i] = load<Words>(tile + Values::offset(step * 32 + 8 * depth() + i, column / 8) + column % 8 * 2);
+#pragma unroll
+    for (int j = 0; j < VECTOR; ++j) {
+      U32x4 values;
+#pragma unroll
+      for (int pair = 0; pair < 4; ++pair) {
+        const unsigned first = of_key[2 * pair][j / 2], second = of_key[2 * pair + 1][j / 2];
+        values[pair] = j % 2 ? interleave<true>(first, second) : interleave<false>(first, second);
+      }
+#pragma unroll
+      for (int rb = 0; rb < ALL_ROW_BLOCKS; ++rb) multiply(output[group][j][rb], values, p[rb]);
+    }
+  }
+};
+
+/// The next tile waits in registers while the workgroup works on the one in LDS.
+template <int COPIES, int RING>
+struct Copier {
+  static constexpr int AHEAD = 1;
+  static_assert(RING == 1, "the next tile waits in registers, not in LDS");
+
+  U32x4 held[COPIES];
+
+  HEADTUNE_DEVICE void copy(int step, char* /*destination*/, const char* source) {
+    held[step] = load_stream<U32x4>(source);
+  }
+  HEADTUNE_DEVICE void close() {}
+
+  /// Writes the held tile over the one in LDS, once nobody reads that one.
+  template <class EachChunk>
+  HEADTUNE_DEVICE void land(EachChunk each_chunk) {
+    __syncthreads();
+    each_chunk([&](int step, char* destination) { *reinterpret_cast<U32x4*>(destination) = held[step]; });
+    __syncthreads();
+  }
+};
+
+/// Barrier that tells every thread whether any thread said yes. Turns alternate between two votes, each cleared a
+/// barrier before it is used again.
+HEADTUNE_DEVICE bool barrier_any(bool yes, unsigned* votes, int turn) {
+  if (any_lane(yes)) votes[turn & 1] = 1;
+  __syncthreads();
+  const bool any = __builtin_amdgcn_readfirstlane(*static_cast<volatile unsigned*>(votes + (turn & 1))) != 0;
+  votes[~turn & 1] = 0;
+  return any;
+}
+
+template <int N>
+HEADTUNE_DEVICE void store_floats(float* destination, const float (&values)[N]) {
+  if constexpr (N % 4 == 0) {
+#pragma unroll
+    for (int i = 0; i < N; i += 4)
+      store_global(destination + i, F32x4{values[i], values[i + 1], values[i + 2], values[i + 3]});
+  } else {
+#pragma unroll
+    for (int i = 0; i < N; i += 2) store_global(destination + i, F32x2{values[i], values[i + 1]});
+  }
+}
+
+}  // namespace headtune::tile
