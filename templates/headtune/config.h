@@ -30,8 +30,9 @@ struct Config {
   int block_n = 128;  ///< keys that one workgroup handles per iteration
   int num_warps = 4;  ///< waves (AMD, 64 lanes) or warps (NVIDIA, 32 lanes) per workgroup
   int row_warps = 1;  ///< register path: waves that split the rows; the others (num_warps / row_warps) split the keys
-  int load_path = 0;  ///< 0: each wave loads K and V straight into registers; 1: the workgroup stages tiles in LDS
-  int num_stages = 1;  ///< tiles in flight per wave besides the one in use (register path: 1; LDS path: ring size)
+  int load_path = 0;  ///< 0: each wave loads K and V straight into registers; 1: the workgroup stages tiles in LDS;
+                      ///< 2 (NVIDIA): each row of waves fills a ring of its own in LDS, without workgroup barriers
+  int num_stages = 1;  ///< tiles in the ring (LDS paths); the register path keeps one in flight
   int waves_per_eu = 2;         ///< waves per SIMD that the register budget must allow; bounds spills on one side,
                                 ///< occupancy on the other
   int workgroups_per_cu = 2;    ///< split policy: stop splitting once every CU has this many workgroups

@@ -5,6 +5,7 @@
 #include <headtune/arch.h>
 #include <headtune/config.h>
 #include <headtune/verify_shared_kv/lds_layout.h>
+#include <headtune/verify_shared_kv/ring_layout.h>
 #include <headtune/verify_shared_kv/splits.h>
 // lds_path::lds_bytes(problem, config, wave_size, key_step): LDS of stage1_lds.h
 #if __has_include(<headtune/verify_shared_kv/stage1_lds_layout.h>)
@@ -63,6 +64,10 @@ constexpr int num_splits(const Problem& problem, const Config& config, const Dev
 /// Dynamic LDS of stage 1.
 constexpr int stage1_lds_bytes(const Problem& problem, const Config& config, const DeviceLimits& device) {
   int path = register_path::lds_bytes(problem, config, device.wave_size);
+  if (config.load_path == 2) {
+    const int ring = ring_path::lds_bytes(problem, config);
+    path = path > ring ? path : ring;
+  }
 #if __has_include(<headtune/verify_shared_kv/stage1_lds_layout.h>)
   if (config.load_path == 1) path = lds_path::lds_bytes(problem, config, device.wave_size, key_step(device.family));
 #endif

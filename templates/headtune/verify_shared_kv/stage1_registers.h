@@ -1,8 +1,12 @@
-// Stage 1, register path: each wave owns its keys and walks them without LDS or barrier.
+// Stage 1 where waves own keys and walk them without a barrier of the workgroup: straight into registers, or (NVIDIA)
+// through a ring in LDS that each team of waves fills for itself.
 #pragma once
 
 #include <headtune/verify_shared_kv/fuse_combine.h>
 #include <headtune/verify_shared_kv/merge_waves.h>
+#if defined(__CUDACC__)
+#include <headtune/verify_shared_kv/key_ring.h>
+#endif
 
 namespace headtune {
 
@@ -37,8 +41,16 @@ HEADTUNE_DEVICE void attend_split(const VerifyParams& p, const Request& request,
   WaveState<Shape> state;
   state.clear();
   const KeyRange range{begin + key_warp * Shape::tile_keys, Shape::key_warps * Shape::tile_keys, end, end};
-  walk_keys(state, queries, prefix_rows<Variant>(p, request, rows.kv_head, end), range, scale,
-            [end](int, int, int position) { return position < end; });
+  const KeyRows<PagedSlots<Variant>> keys = prefix_rows<Variant>(p, request, rows.kv_head, end);
+  const auto visible = [end](int, int, int position) { return position < end; };
+#if defined(__CUDACC__)
+  if constexpr (Variant::LOAD_PATH == 2) {
+    KeyRing<Variant, Shape> ring(keys, tile::dynamic_lds(), key_warp, row_warp * tile::wave_size + tile::lane_index());
+    walk_ring(state, queries, ring, range, scale, visible);
+    __syncthreads();
+  } else
+#endif
+    walk_keys(state, queries, keys, range, scale, visible);
   merge_waves(state, tile::dynamic_lds(), p.v_scale, PartialWriter<Variant>{p, request, rows, split});
 }
 

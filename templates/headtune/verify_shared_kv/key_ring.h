@@ -1,0 +1,150 @@
+// A ring of K and V tiles in LDS that a team of waves fills for itself with asynchronous copies, several tiles ahead:
+// no barrier of the workgroup, and as many bytes in flight as LDS holds.
+//
+// A tile is rows of 16-byte units; unit u of row r lies at u ^ swizzle(r), so that the fragment loads of 8 lanes (4 units
+// of 2 neighbouring rows for K; 2 units of 4 rows that lie 4 apart for V) hit 8 different banks groups.
+#pragma once
+
+#include <headtune/tile/async_copy.h>
+#include <headtune/verify_shared_kv/wave_attention.h>
+
+namespace headtune {
+
+template <class Variant, class Shape>
+struct RingShape {
+  static constexpr int stages = Variant::NUM_STAGES;
+  static constexpr int row_bytes = Variant::HEAD_DIM * 2;
+  static constexpr int units = row_bytes / 16;
+  static constexpr int key_bytes = Shape::tile_keys * row_bytes;
+  static constexpr int stage_bytes = 2 * key_bytes;
+  static constexpr int team_threads = Shape::row_warps * tile::wave_size;
+  static constexpr int row_step = team_threads / units;           // rows that the team copies at a time
+  static constexpr int copies = Shape::tile_keys / row_step;      // by each thread, for K and again for V
+
+  static_assert(tile::has_async_copy, "LOAD_PATH 2 needs asynchronous copies");
+  static_assert(Variant::HEAD_DIM == Variant::V_HEAD_DIM, "the ring path wants K and V rows of one size");
+  static_assert(team_threads % units == 0 && units % 8 == 0, "HEAD_DIM must be 64, 128 or 256");
+  static_assert(Shape::tile_keys % row_step == 0, "BLOCK_N is too small for the team's copies");
+  static_assert(stages >= 2, "a ring has at least two stages");
+};
+
+constexpr HEADTUNE_DEVICE int swizzle(int row) { return (row % 2 * 4) ^ (row / 4 % 4 * 2); }
+
+/// One team's ring. Thread `thread` of the team copies unit thread % units of rows thread / units + i * row_step.
+template <class Variant, class Shape>
+struct KeyRing {
+  using Ring = RingShape<Variant, Shape>;
+  using Slots = PagedSlots<Variant>;
+
+  const KeyRows<Slots>& rows;
+  int team, first_row;
+  const char* base;     ///< of the ring, in LDS
+  unsigned unit_bytes;  ///< of this thread's unit in a row
+  unsigned slot[Ring::copies];  ///< of the next tile to copy
+
+  HEADTUNE_DEVICE KeyRing(const KeyRows<Slots>& source, float* lds, int team_index, int thread)
+      : rows(source),
+        team(team_index),
+        first_row(thread / Ring::units),
+        base(reinterpret_cast<const char*>(lds) + team_index * Ring::stages * Ring::stage_bytes),
+        unit_bytes(thread % Ring::units * 16) {}
+
+  HEADTUNE_DEVICE void load_slots(int first) {
+#pragma unroll
+    for (int i = 0; i < Ring::copies; ++i) {
+      unsigned one[1];
+      rows.slots.template load<false>(one, first, first_row + i * Ring::row_step);
+      slot[i] = one[0];
+    }
+  }
+
+  /// Starts the copies of the tile whose slots are loaded, into `stage`.
+  HEADTUNE_DEVICE void copy(int stage) const {
+    const unsigned to = tile::lds_address(base) + stage * Ring::stage_bytes;
+#pragma unroll
+    for (int i = 0; i < Ring::copies; ++i) {
+      const int row = first_row + i * Ring::row_step;
+      const unsigned at = to + row * Ring::row_bytes + (unit_bytes ^ swizzle(row) * 16);
+      tile::copy_async(at, rows.keys.row(slot[i]) + unit_bytes);
+      tile::copy_async(at + Ring::key_bytes, rows.values.row(slot[i]) + unit_bytes);
+    }
+  }
+
+  static HEADTUNE_DEVICE tile::U32x4 load(const char* from) { return *reinterpret_cast<const tile::U32x4*>(from); }
+
+  HEADTUNE_DEVICE void read_keys(KeyTile<Shape>& keys, int stage) const {
+    const int lane = tile::lane_index(), free = tile::free_index(lane), quarter = tile::quarter(lane);
+    const char* from = base + stage * Ring::stage_bytes + tile::score_key(free, 0) * Ring::row_bytes;
+    const char* even = from + (quarter ^ swizzle(tile::score_key(free, 0))) * 16;
+    const char* odd = from + ((quarter + 4) ^ swizzle(tile::score_key(free, 0))) * 16;
+#pragma unroll
+    for (int n = 0; n < Shape::steps; ++n)
+#pragma unroll
+      for (int u = 0; u < tile::score_tiles; ++u)
+#pragma unroll
+        for (int chunk = 0; chunk < Shape::chunks; ++chunk)
+          keys.word[n][u][chunk] =
+              load((chunk % 2 ? odd : even) +
+                             (n * tile::keys_per_step + u * tile::elements_per_row) * Ring::row_bytes + chunk / 2 * 128);
+  }
+
+  HEADTUNE_DEVICE void read_values(ValueTile<Shape>& values, int stage) const {
+    const int lane = tile::lane_index(), free = tile::free_index(lane);
+    const int row = tile::keys_per_lane * tile::quarter(lane);
+    const char* from = base + stage * Ring::stage_bytes + Ring::key_bytes + row * Ring::row_bytes;
+    const char *even = from + (free ^ swizzle(row)) * 16, *odd = from + (free ^ swizzle(row + 1)) * 16;
+#pragma unroll
+    for (int n = 0; n < Shape::steps; ++n)
+#pragma unroll
+      for (int j = 0; j < tile::keys_per_lane; ++j)
+#pragma unroll
+        for (int g = 0; g < Shape::groups; ++g)
+          values.word[n][j][g] =
+              load((j % 2 ? odd : even) + (n * tile::keys_per_step + j) * Ring::row_bytes + g * 128);
+  }
+};
+
+/// As walk_keys of wave_attention.h, through a ring.
+template <class Variant, class Shape, class Visible>
+HEADTUNE_DEVICE void walk_ring(WaveState<Shape>& state, const Queries<Shape>& queries, KeyRing<Variant, Shape>& ring,
+                               const KeyRange& range, float scale, const Visible& visible) {
+  constexpr int stages = Variant::NUM_STAGES;
+  if (range.first >= range.end) return;
+  const float inverse_scale = 1.0f / scale;
+  int ahead = range.first;  // the tile whose slots are loaded
+  ring.load_slots(ahead);
+#pragma unroll
+  for (int stage = 0; stage < stages - 1; ++stage) {
+    if (ahead < range.end) ring.copy(stage);
+    tile::commit_copies();
+    ahead += range.stride;
+    ring.load_slots(ahead);
+  }
+  int stage = 0, free_stage = stages - 1;
+#pragma unroll 1
+  for (int t = range.first; t < range.end; t += range.stride) {
+    tile::wait_copies<stages - 2>();
+    tile::team_barrier<Shape::row_warps>(ring.team);
+    if (ahead < range.end) ring.copy(free_stage);
+    tile::commit_copies();
+    ahead += range.stride;
+    ring.load_slots(ahead);
+    Scores<Shape> scores;
+    {
+      KeyTile<Shape> keys;
+      ring.read_keys(keys, stage);
+      scores.multiply(keys, queries, state.start);
+    }
+    if (t + Shape::tile_keys > range.unmasked) scores.mask(t, visible);
+    scores.scale(scale);
+    update_offsets(state, scores, inverse_scale);
+    ValueTile<Shape> values;
+    ring.read_values(values, stage);
+    accumulate(state, scores, values);
+    free_stage = stage;
+    stage = stage + 1 == stages ? 0 : stage + 1;
+  }
+  tile::wait_copies<0>();
+}
+
+}  // namespace headtune
