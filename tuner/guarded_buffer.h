@@ -20,6 +20,7 @@ class GuardedBuffer {
   std::size_t bytes() const { return bytes_; }
 
   void fill(unsigned char byte);
+  /// At most bytes().
   void upload(std::span<const std::byte> from) { memory_.upload(from.data(), from.size(), guard_bytes); }
   void download(std::span<std::byte> to) const { memory_.download(to.data(), to.size(), guard_bytes); }
 

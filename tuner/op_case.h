@@ -15,10 +15,12 @@ struct Layout {
   int index_bits = 32;       ///< of kv_indices
   long long pool_slots = 0;  ///< slots of the KV pool; 0: a quarter more than the prefix keys
   long long first_slot = 1;  ///< used slots lie at or above this; slot 0 always holds NaN
-  int page = 1;              ///< keys per page; the slots of a page are consecutive, and NaN after the last key
-  bool shuffle = true;       ///< pages in random order, else ascending
-  bool duplicates = false;   ///< one slot in eight is used again by a later key
-  int row_padding = 0;       ///< NaN elements after each row of each head, in Q, K, V and the output (multiple of 16)
+  long long slot_shift =
+      0;                ///< the device sees slot numbers this much higher, in a pool whose lower part is not allocated
+  int page = 1;         ///< keys per page; the slots of a page are consecutive, and NaN after the last key
+  bool shuffle = true;  ///< pages in random order, else ascending
+  bool duplicates = false;  ///< one slot in eight is used again by a later key
+  int row_padding = 0;      ///< NaN elements after each row of each head, in Q, K, V and the output (multiple of 16)
 };
 
 /// Ranges of the random values.

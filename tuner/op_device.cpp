@@ -26,11 +26,23 @@ GuardedBuffer upload(const hip::Api& api, const Tensor& tensor, const char* name
   return upload(api, tensor.bytes, guard_byte(tensor.type), name);
 }
 
-/// Guards of kv_indices are zero: a read past the end leads to slot 0, which holds NaN.
-GuardedBuffer upload_indices(const hip::Api& api, const Inputs& inputs) {
-  if (inputs.shape.layout.index_bits == 64) return upload(api, inputs.kv_indices, 0, "kv_indices");
-  const std::vector<int> narrow(inputs.kv_indices.begin(), inputs.kv_indices.end());
-  return upload(api, narrow, 0, "kv_indices");
+/// kv_indices as the device reads them.
+template <class Index>
+std::vector<std::byte> index_bytes(const Inputs& inputs) {
+  std::vector<Index> indices;
+  for (long long slot : inputs.kv_indices) indices.push_back(static_cast<Index>(slot + inputs.shape.layout.slot_shift));
+  const std::span bytes = std::as_bytes(std::span(indices));
+  return {bytes.begin(), bytes.end()};
+}
+
+std::vector<std::byte> index_bytes(const Inputs& inputs) {
+  return inputs.shape.layout.index_bits == 64 ? index_bytes<long long>(inputs) : index_bytes<int>(inputs);
+}
+
+/// Where slot 0 of a pool would lie: kernels only ever add index * stride to it. Unsigned, since it may wrap.
+const void* pool_base(const GuardedBuffer& pool, const Tensor& tensor, long long slot_shift) {
+  const auto bytes = static_cast<std::uintptr_t>(slot_shift * tensor.stride_row * element_bytes(tensor.type));
+  return reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(pool.data()) - bytes);
 }
 
 }  // namespace
@@ -44,7 +56,18 @@ DeviceInputs::DeviceInputs(const hip::Api& api, const Inputs& inputs)
       v_cache_(upload(api, inputs.v_cache, "v_cache")),
       qo_indptr_(upload(api, inputs.qo_indptr, 0, "qo_indptr")),
       kv_indptr_(upload(api, inputs.kv_indptr, 0, "kv_indptr")),
-      kv_indices_(upload_indices(api, inputs)) {}
+      kv_indices_(upload(api, index_bytes(inputs), 0, "kv_indices")) {}  // a read past the end leads to slot 0, NaN
+
+void DeviceInputs::overwrite(const Inputs& other) {
+  q_.upload(other.q.bytes);
+  k_extend_.upload(other.k_extend.bytes);
+  v_extend_.upload(other.v_extend.bytes);
+  k_cache_.upload(other.k_cache.bytes);
+  v_cache_.upload(other.v_cache.bytes);
+  qo_indptr_.upload(std::as_bytes(std::span(other.qo_indptr)));
+  kv_indptr_.upload(std::as_bytes(std::span(other.kv_indptr)));
+  kv_indices_.upload(index_bytes(other));
+}
 
 VerifyParams DeviceInputs::params() const {
   const Tensor& values = inputs_.values();
@@ -52,8 +75,9 @@ VerifyParams DeviceInputs::params() const {
   p.q = q_.data();
   p.k_extend = k_extend_.data();
   p.v_extend = v_extend_.data();
-  p.k_cache = k_cache_.data();
-  p.v_cache = inputs_.problem.is_mla() ? k_cache_.data() : v_cache_.data();
+  p.k_cache = pool_base(k_cache_, inputs_.k_cache, inputs_.shape.layout.slot_shift);
+  p.v_cache =
+      inputs_.problem.is_mla() ? p.k_cache : pool_base(v_cache_, inputs_.v_cache, inputs_.shape.layout.slot_shift);
   p.qo_indptr = static_cast<const int*>(qo_indptr_.data());
   p.kv_indptr = static_cast<const int*>(kv_indptr_.data());
   p.kv_indices = kv_indices_.data();

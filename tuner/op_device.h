@@ -20,6 +20,10 @@ class DeviceInputs {
 
   /// Everything but the output, the workspace and the split counts.
   VerifyParams params() const;
+
+  /// Overwrites the device's copy with other inputs of the same shapes and at most as many prefix keys, as the next
+  /// step of an engine does under a captured graph.
+  void overwrite(const Inputs& other);
   const Inputs& inputs() const { return inputs_; }
 
  private:
