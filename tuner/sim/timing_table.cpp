@@ -77,10 +77,24 @@ Shape shape_of(std::string_view name) {
   return {};
 }
 
+/// bf16 as CDNA 1 had it ("...x8bf16", without _1k): half the rate.
+bool is_early_bf16(std::string_view input) { return contains(input, "bf16") && !contains(input, "_"); }
+
+/// Values of A that a lane holds in the first generations' shapes, whose names leave out the number of blocks.
+std::uint32_t values_per_lane(std::string_view input) {
+  if (contains(input, "f64") || contains(input, "f32")) return 1;
+  return is_early_bf16(input) ? 2 : 4;
+}
+
+std::uint32_t implied_blocks(const Shape& shape, std::string_view input) {
+  return std::max(1u, kLanes * values_per_lane(input) / (shape.m * shape.k));
+}
+
 std::uint32_t rate_of(std::string_view name, const Shape& shape, const CostTable& table) {
   if (contains(name, "f8f6f4")) return table.mfma_f8f6f4;
   const auto input = name.substr(name.rfind('x'));  // behind the shape: the type of A and B
   if (contains(input, "f64")) return table.mfma_f64;
+  if (is_early_bf16(input)) return table.mfma_f16 / 2;
   if (contains(input, "f16") || contains(input, "bf16")) {
     const bool wide = shape.m * shape.n * shape.k >= 16 * 16 * 32;
     return wide ? table.mfma_f16_wide : table.mfma_f16;
@@ -125,8 +139,9 @@ const CostTable& cost_table(Arch arch) {
 std::uint32_t mfma_cycles(std::string_view name, const CostTable& table) {
   const Shape shape = shape_of(name);
   if (shape.m == 0) return 0;
-  std::uint32_t rate = rate_of(name, shape, table);
-  const std::uint32_t flop = 2 * shape.m * shape.n * shape.k * shape.blocks;
+  const std::uint32_t rate = rate_of(name, shape, table);
+  const std::uint32_t blocks = std::max(shape.blocks, implied_blocks(shape, name.substr(name.rfind('x'))));
+  const std::uint32_t flop = 2 * shape.m * shape.n * shape.k * blocks;
   return flop / rate;
 }
 

@@ -9,6 +9,10 @@
 
 namespace headtune::sim {
 
+/// Part of the environment's fingerprint: estimates of different versions are not compared. Raise it with every change
+/// of a number or a rule that moves an estimate.
+inline constexpr int cycle_model_version = 1;
+
 /// Cycles of the CU clock unless the name says otherwise.
 struct CostTable {
   // Issue: how long an instruction keeps its unit busy.

@@ -1,0 +1,2 @@
+headtune_test(sim_timing_parts_test timing_parts_test.cpp LINK headtune_sim_runtime LABEL sim)
+headtune_test(sim_runtime_test runtime_test.cpp LINK headtune_sim_runtime headtune_toolchain_client LABEL sim)
