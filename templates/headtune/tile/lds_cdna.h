@@ -213,7 +213,7 @@ struct Copier {
 HEADTUNE_DEVICE bool barrier_any(bool yes, unsigned* votes, int turn) {
   if (any_lane(yes)) votes[turn & 1] = 1;
   __syncthreads();
-  const bool any = __builtin_amdgcn_readfirstlane(*static_cast<volatile unsigned*>(votes + (turn & 1))) != 0;
+  const bool any = __builtin_amdgcn_readfirstlane(votes[turn & 1]) != 0;
   votes[~turn & 1] = 0;
   return any;
 }
