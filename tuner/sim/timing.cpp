@@ -4,6 +4,7 @@
 #include <array>
 
 #include "tuner/sim/engine.h"
+#include "tuner/sim/grid.h"
 #include "tuner/sim/timing_memory.h"
 #include "tuner/sim/timing_table.h"
 #include "tuner/sim/timing_wave.h"
@@ -52,11 +53,13 @@ class Cu {
         table_(cost_table(device.arch)),
         device_(device),
         options_(options),
+        last_cu_(has_global_atomics(*launch_.program)),
         memory_(device, table_, std::min(launch_.workgroups(), cu_count())) {
     for (const Inst& inst : launch_.program->instructions()) costs_.push_back(cost_of(inst, table_));
   }
 
   Estimate run() {
+    if (last_cu_) run_others();
     make_slots();
     for (Slot& slot : slots_) start_next(slot, 0);
     while (RunningWave* wave = pick()) issue(*wave);
@@ -67,6 +70,22 @@ class Cu {
   std::uint64_t cu_count() const { return static_cast<std::uint64_t>(device_.facts->cu_count); }
   /// Workgroups are dealt out round robin over dies, then over the CUs of a die: CU 0 gets 0, n, 2n, ...
   std::uint64_t cu_workgroups() const { return (launch_.workgroups() + cu_count() - 1) / cu_count(); }
+  /// The `k`-th workgroup of the simulated CU: CU 0, or the one that gets the last workgroup.
+  std::uint64_t workgroup_index(std::uint64_t k) const {
+    return last_cu_ ? launch_.workgroups() - 1 - (cu_workgroups() - 1 - k) * cu_count() : k * cu_count();
+  }
+
+  /// The last workgroups of the grid but for this CU's own, latest first.
+  void run_others() {
+    Workgroup workgroup(placed_, WorkgroupOptions{});
+    std::uint64_t executed = 0;
+    for (std::uint64_t i = launch_.workgroups(); i-- > 0 && executed < options_.others_budget;) {
+      if ((launch_.workgroups() - 1 - i) % cu_count() == 0) continue;
+      workgroup.start(i);
+      workgroup.run();
+      for (const Wave* wave : workgroup.waves()) executed += wave->instructions;
+    }
+  }
 
   void make_slots() {
     const int resident = occupancy(device_, *launch_.kernel, launch_.threads(), launch_.dynamic_lds).workgroups;
@@ -84,7 +103,7 @@ class Cu {
 
   void start_next(Slot& slot, std::uint64_t now) {
     if (started_ == cu_workgroups() || over_budget()) return;
-    slot.workgroup->start(started_++ * cu_count());
+    slot.workgroup->start(workgroup_index(started_++));
     dispatched_ = std::max(now, dispatched_ + table_.dispatch);
     const auto waves = slot.workgroup->waves();
     slot.left = launch_.waves();
@@ -239,6 +258,7 @@ class Cu {
   const CostTable& table_;
   const DeviceModel& device_;
   const TimingOptions& options_;
+  bool last_cu_;
   CuMemory memory_;
   std::vector<Cost> costs_;
   std::vector<Slot> slots_;

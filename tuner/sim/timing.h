@@ -28,6 +28,9 @@ struct Estimate {
 struct TimingOptions {
   /// Workgroups of the CU beyond this many executed instructions are extrapolated.
   std::uint64_t instruction_budget = 2'000'000;
+  /// A kernel with global atomics may give its last workgroup the work of all (a fused combine): instructions of other
+  /// workgroups that are executed beforehand, so that the sampled CU finds memory as the last one does.
+  std::uint64_t others_budget = 10'000'000;
 };
 
 /// Executes the sample on `memory` as it is, including its stores: call it on a private copy (sandbox.h). Throws Fault.
