@@ -43,4 +43,13 @@ struct Match {
   bool estimated = false;
 };
 
+constexpr const char* match_level_text(MatchLevel level) {
+  switch (level) {
+    case MatchLevel::exact: return "exact device";
+    case MatchLevel::nearest_cu_count: return "same architecture, nearest CU count";
+    case MatchLevel::default_config: return "default, no table row applies";
+  }
+  return "";
+}
+
 }  // namespace headtune
