@@ -40,7 +40,7 @@ struct KeyRing {
   int team, first_row;
   const char* base;     ///< of the ring, in LDS
   unsigned unit_bytes;  ///< of this thread's unit in a row
-  unsigned slot[Ring::copies];  ///< of the next tile to copy
+  unsigned slot[Ring::copies];  ///< of the next tile to copy, this thread's rows
 
   HEADTUNE_DEVICE KeyRing(const KeyRows<Slots>& source, float* lds, int team_index, int thread)
       : rows(source),
@@ -49,24 +49,24 @@ struct KeyRing {
         base(reinterpret_cast<const char*>(lds) + team_index * Ring::stages * Ring::stage_bytes),
         unit_bytes(thread % Ring::units * 16) {}
 
-  HEADTUNE_DEVICE void load_slots(int first) {
+  HEADTUNE_DEVICE void load_slots(unsigned (&to)[Ring::copies], int first) const {
 #pragma unroll
     for (int i = 0; i < Ring::copies; ++i) {
       unsigned one[1];
       rows.slots.template load<false>(one, first, first_row + i * Ring::row_step);
-      slot[i] = one[0];
+      to[i] = one[0];
     }
   }
 
-  /// Starts the copies of the tile whose slots are loaded, into `stage`.
-  HEADTUNE_DEVICE void copy(int stage) const {
+  /// Starts the copies of a tile into `stage`.
+  HEADTUNE_DEVICE void copy(const unsigned (&from)[Ring::copies], int stage) const {
     const unsigned to = tile::lds_address(base) + stage * Ring::stage_bytes;
 #pragma unroll
     for (int i = 0; i < Ring::copies; ++i) {
       const int row = first_row + i * Ring::row_step;
       const unsigned at = to + row * Ring::row_bytes + (unit_bytes ^ swizzle(row) * 16);
-      tile::copy_async(at, rows.keys.row(slot[i]) + unit_bytes);
-      tile::copy_async(at + Ring::key_bytes, rows.values.row(slot[i]) + unit_bytes);
+      tile::copy_async(at, rows.keys.row(from[i]) + unit_bytes);
+      tile::copy_async(at + Ring::key_bytes, rows.values.row(from[i]) + unit_bytes);
     }
   }
 
@@ -111,24 +111,27 @@ HEADTUNE_DEVICE void walk_ring(WaveState<Shape>& state, const Queries<Shape>& qu
   constexpr int stages = Variant::NUM_STAGES;
   if (range.first >= range.end) return;
   const float inverse_scale = 1.0f / scale;
-  int ahead = range.first;  // the tile whose slots are loaded
-  ring.load_slots(ahead);
+  {
+    unsigned slots[stages - 1][RingShape<Variant, Shape>::copies];  // of all first tiles at once: one latency
 #pragma unroll
-  for (int stage = 0; stage < stages - 1; ++stage) {
-    if (ahead < range.end) ring.copy(stage);
-    tile::commit_copies();
-    ahead += range.stride;
-    ring.load_slots(ahead);
+    for (int i = 0; i < stages - 1; ++i) ring.load_slots(slots[i], range.first + i * range.stride);
+    ring.load_slots(ring.slot, range.first + (stages - 1) * range.stride);
+#pragma unroll
+    for (int i = 0; i < stages - 1; ++i) {
+      if (range.first + i * range.stride < range.end) ring.copy(slots[i], i);
+      tile::commit_copies();
+    }
   }
+  int ahead = range.first + (stages - 1) * range.stride;  // the tile whose slots are loaded
   int stage = 0, free_stage = stages - 1;
 #pragma unroll 1
   for (int t = range.first; t < range.end; t += range.stride) {
     tile::wait_copies<stages - 2>();
     tile::team_barrier<Shape::row_warps>(ring.team);
-    if (ahead < range.end) ring.copy(free_stage);
+    if (ahead < range.end) ring.copy(ring.slot, free_stage);
     tile::commit_copies();
     ahead += range.stride;
-    ring.load_slots(ahead);
+    ring.load_slots(ring.slot, ahead);
     Scores<Shape> scores;
     {
       KeyTile<Shape> keys;

@@ -50,6 +50,23 @@ struct WaveState {
     for (int e = 0; e < tile::elements_per_row; ++e) start[m][i * tile::elements_per_row + e] = from;
   }
 
+  /// Goes on with scores of another scale.
+  HEADTUNE_DEVICE void restart(float scale) {
+#pragma unroll
+    for (int m = 0; m < Shape::blocks; ++m)
+#pragma unroll
+      for (int i = 0; i < tile::rows_per_lane; ++i) set_offset(m, i, offset[m][i], 1.0f / scale);
+  }
+
+  HEADTUNE_DEVICE void scale_output(float factor) {
+#pragma unroll
+    for (int m = 0; m < Shape::blocks; ++m)
+#pragma unroll
+      for (int g = 0; g < Shape::groups; ++g)
+#pragma unroll
+        for (int c = 0; c < Shape::vector; ++c) output[m][g][c] = tile::scaled(output[m][g][c], factor);
+  }
+
   /// Multiplies what has been accumulated for row i of block m.
   HEADTUNE_DEVICE void rescale(int m, int i, float factor) {
 #pragma unroll

@@ -1,0 +1,19 @@
+// Launch geometry of extend_attention. Host code, constexpr, C++17.
+#pragma once
+
+#include <headtune/verify_shared_kv/launch.h>
+
+namespace headtune {
+
+/// New tokens of one head that a workgroup computes: whole 16-row blocks.
+constexpr HEADTUNE_HOST_DEVICE int extend_query_block(int extend_len) { return extend_len <= 16 ? 16 : 32; }
+
+/// One workgroup per (query head, query block, request). No workspace.
+constexpr Launch extend_launch(const Problem& problem, const Config& config, const DeviceLimits& device, int batch) {
+  const int block = extend_query_block(problem.extend_len);
+  const tile::ColumnShape columns = tile::column_shape(problem.v_head_dim, device.wave_size);
+  const int lds = 4 * register_path::lds_floats(config.num_warps, config.row_warps, block, columns.chunk);
+  return {problem.num_q_heads, ceil_div(problem.extend_len, block), batch, config.num_warps * device.wave_size, lds};
+}
+
+}  // namespace headtune
