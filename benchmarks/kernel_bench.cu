@@ -118,12 +118,12 @@ static bool load(Variant& v, const DeviceLimits& device) {
   return true;
 }
 
-static void launch(const Variant& v, const DeviceLimits& device, VerifyParams p, cudaStream_t stream) {
+static void launch(const Variant& v, const DeviceLimits& device, VerifyParams p, cudaStream_t stream, bool both = true) {
   void* arguments[] = {&p};
   const Launch a = stage1_launch(v.problem, v.config, device, p.batch, p.num_splits);
   CHECK(cuLaunchKernel(v.stage1, a.grid_x, a.grid_y, a.grid_z, a.block_x, 1, 1, a.dynamic_lds_bytes, stream, arguments,
                        nullptr));
-  if (v.config.fuse_combine) return;
+  if (v.config.fuse_combine || !both) return;
   const Launch b = stage2_launch(v.problem, v.config, device, p.batch);
   CHECK(cuLaunchKernel(v.stage2, b.grid_x, b.grid_y, b.grid_z, b.block_x, 1, 1, b.dynamic_lds_bytes, stream, arguments,
                        nullptr));
@@ -354,7 +354,7 @@ int main(int argc, char** argv) {
         float best = 1e9f;
         std::string best_text;
         for (const Variant* v : list) {
-          float mine = 1e9f;
+          float mine = 1e9f, mine_stage1 = 0;
           std::string mine_text;
           std::vector<std::pair<int, int>> tried;
           for (int per_cu : {1, 2, 3, 4, 6, 8})
@@ -368,18 +368,26 @@ int main(int argc, char** argv) {
               const std::pair<int, int> id{cut.keys_per_split, cut.used};
               if (std::find(tried.begin(), tried.end(), id) != tried.end()) continue;
               tried.push_back(id);
-              const float us = timer.run(
-                  [&](int i) {
-                    launch(*v, device, d.params(dqo, dkv, indices + std::size_t(i % sets) * batch * context, batch, splits, min_keys), timer.stream);
-                  },
-                  float(bytes / 4e6 + 10));
+              const auto time = [&](bool both) {
+                return timer.run(
+                    [&](int i) {
+                      const int* slots_of = indices + std::size_t(i % sets) * batch * context;
+                      launch(*v, device, d.params(dqo, dkv, slots_of, batch, splits, min_keys), timer.stream, both);
+                    },
+                    float(bytes / 4e6 + 10));
+              };
+              const float us = time(true);
               char text[64];
               std::snprintf(text, sizeof text, "wg/cu %d min %d splits %d", per_cu, min_keys, cut.used);
               if (has("all")) std::printf("  all %s %dx%d %s %s %.1f\n", key.c_str(), batch, context, v->text.c_str(), text, us);
-              if (us < mine) mine = us, mine_text = text;
+              if (us < mine) {
+                mine = us, mine_text = text;
+                mine_stage1 = has("stage1") && !v->config.fuse_combine ? time(false) : 0;
+              }
             }
           if (has("variants"))
-            std::printf("  %s %dx%d %-26s %.1f us %s\n", key.c_str(), batch, context, v->text.c_str(), mine, mine_text.c_str());
+            std::printf("  %s %dx%d %-26s %.1f us (stage 1 %.1f) %s\n", key.c_str(), batch, context, v->text.c_str(), mine,
+                        mine_stage1, mine_text.c_str());
           if (mine < best) best = mine, best_text = v->text + " " + mine_text;
         }
         std::printf("BEST %s %dx%d %.1f us %.0f GB/s floor_copy %.1f | %s\n", key.c_str(), batch, context, best, bytes / best / 1e3,

@@ -38,7 +38,8 @@ struct Config {
   int workgroups_per_cu = 2;    ///< split policy: stop splitting once every CU has this many workgroups
   int min_keys_per_split = 128;  ///< split policy: a split is never shorter
   int max_splits = 64;          ///< split policy: bounds workspace and combine time
-  int stage2_warps = 4;         ///< waves that combine one output row
+  int stage2_warps = 4;  ///< waves of a workgroup of stage 2
+  int stage2_rows = 1;   ///< new tokens of one head that such a workgroup combines
   int fuse_combine = 0;  ///< 1: the last workgroup of a head block combines (no second launch), 0: stage 2 kernel
 
   // C++20; the kernels' compilers read this file as C++17.
@@ -66,6 +67,7 @@ inline constexpr Knob knobs[] = {
     {"MIN_KEYS_PER_SPLIT", &Config::min_keys_per_split},
     {"MAX_SPLITS", &Config::max_splits},
     {"STAGE2_WARPS", &Config::stage2_warps},
+    {"STAGE2_ROWS", &Config::stage2_rows},
     {"FUSE_COMBINE", &Config::fuse_combine},
 };
 

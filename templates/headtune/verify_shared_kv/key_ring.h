@@ -104,24 +104,28 @@ struct KeyRing {
   }
 };
 
-/// As walk_keys of wave_attention.h, through a ring.
+/// Asks for a ring's first tiles; everything else that a wave loads can wait until then.
+template <class Variant, class Shape>
+HEADTUNE_DEVICE void start_ring(KeyRing<Variant, Shape>& ring, const KeyRange& range) {
+  constexpr int stages = Variant::NUM_STAGES;
+  unsigned slots[stages - 1][RingShape<Variant, Shape>::copies];  // of all first tiles at once: one latency
+  if (range.first >= range.end) return;
+#pragma unroll
+  for (int i = 0; i < stages - 1; ++i) ring.load_slots(slots[i], range.first + i * range.stride);
+  ring.load_slots(ring.slot, range.first + (stages - 1) * range.stride);
+#pragma unroll
+  for (int i = 0; i < stages - 1; ++i) {
+    if (range.first + i * range.stride < range.end) ring.copy(slots[i], i);
+    tile::commit_copies();
+  }
+}
+
+/// As walk_keys of wave_attention.h, through a ring that has been started.
 template <class Variant, class Shape, class Visible>
 HEADTUNE_DEVICE void walk_ring(WaveState<Shape>& state, const Queries<Shape>& queries, KeyRing<Variant, Shape>& ring,
                                const KeyRange& range, float scale, const Visible& visible) {
   constexpr int stages = Variant::NUM_STAGES;
-  if (range.first >= range.end) return;
   const float inverse_scale = 1.0f / scale;
-  {
-    unsigned slots[stages - 1][RingShape<Variant, Shape>::copies];  // of all first tiles at once: one latency
-#pragma unroll
-    for (int i = 0; i < stages - 1; ++i) ring.load_slots(slots[i], range.first + i * range.stride);
-    ring.load_slots(ring.slot, range.first + (stages - 1) * range.stride);
-#pragma unroll
-    for (int i = 0; i < stages - 1; ++i) {
-      if (range.first + i * range.stride < range.end) ring.copy(slots[i], i);
-      tile::commit_copies();
-    }
-  }
   int ahead = range.first + (stages - 1) * range.stride;  // the tile whose slots are loaded
   int stage = 0, free_stage = stages - 1;
 #pragma unroll 1

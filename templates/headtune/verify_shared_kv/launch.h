@@ -83,10 +83,11 @@ constexpr Launch stage1_launch(const Problem& problem, const Config& config, con
           stage1_lds_bytes(problem, config, device)};
 }
 
-/// One workgroup per output row. Not launched when the combine is fused.
+/// One workgroup per head and STAGE2_ROWS new tokens. Not launched when the combine is fused.
 constexpr Launch stage2_launch(const Problem& problem, const Config& config, const DeviceLimits& device, int batch) {
   const int threads = config.stage2_warps * device.wave_size;
-  return {problem.num_q_heads, problem.extend_len, batch, threads, combine_lds_bytes(problem, config, 1, threads)};
+  return {problem.num_q_heads, ceil_div(problem.extend_len, config.stage2_rows), batch, threads,
+          combine_lds_bytes(problem, config, config.stage2_rows, threads)};
 }
 
 constexpr Workspace workspace(const Problem& problem, const Config& config, int batch, int splits) {

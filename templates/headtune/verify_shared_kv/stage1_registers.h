@@ -36,21 +36,26 @@ HEADTUNE_DEVICE void attend_split(const VerifyParams& p, const Request& request,
   constexpr float log2e = 1.44269504f;
   const int key_warp = tile::wave_index() / Shape::row_warps, row_warp = tile::wave_index() % Shape::row_warps;
   const float scale = p.sm_scale * p.k_scale * log2e;
-  Queries<Shape> queries;
-  queries.load(p, request, rows, row_warp * Shape::blocks);
-  WaveState<Shape> state;
-  state.clear();
-  const KeyRange range{begin + key_warp * Shape::tile_keys, Shape::key_warps * Shape::tile_keys, end, end};
   const KeyRows<PagedSlots<Variant>> keys = prefix_rows<Variant>(p, request, rows.kv_head, end);
+  const KeyRange range{begin + key_warp * Shape::tile_keys, Shape::key_warps * Shape::tile_keys, end, end};
   const auto visible = [end](int, int, int position) { return position < end; };
+  Queries<Shape> queries;
+  WaveState<Shape> state;
 #if defined(__CUDACC__)
   if constexpr (Variant::LOAD_PATH == 2) {
     KeyRing<Variant, Shape> ring(keys, tile::dynamic_lds(), key_warp, row_warp * tile::wave_size + tile::lane_index());
+    start_ring(ring, range);
+    queries.load(p, request, rows, row_warp * Shape::blocks);
+    state.clear();
     walk_ring(state, queries, ring, range, scale, visible);
     __syncthreads();
   } else
 #endif
+  {
+    queries.load(p, request, rows, row_warp * Shape::blocks);
+    state.clear();
     walk_keys(state, queries, keys, range, scale, visible);
+  }
   merge_waves(state, tile::dynamic_lds(), p.v_scale, PartialWriter<Variant>{p, request, rows, split});
 }
 

@@ -5,14 +5,18 @@
 
 namespace headtune {
 
-/// Body of the kernel verify_shared_kv_stage2. Grid: (query heads, EXTEND_LEN, batch): one workgroup per output row.
+/// Body of the kernel verify_shared_kv_stage2. Grid: stage2_launch.
 template <class Variant>
 HEADTUNE_DEVICE void stage2(const VerifyParams& p) {
+  constexpr int rows_of_workgroup = Variant::STAGE2_ROWS;
   const Request request = Request::read(p, blockIdx.z);
-  if (static_cast<int>(blockIdx.y) >= request.qo_len) return;
+  const int first = blockIdx.y * rows_of_workgroup;
+  if (first >= request.qo_len) return;
   const SplitCut cut = cut_prefix(request.prefix_len, p.num_splits, p.min_keys_per_split, Variant::BLOCK_N);
-  const Rows<Variant> rows = Rows<Variant>::of_head(blockIdx.x, blockIdx.y, 1);
-  Combine<Variant, 1, Variant::STAGE2_WARPS * tile::wave_size>(p, request, rows, cut.used, tile::dynamic_lds()).run();
+  const int count = Variant::EXTEND_LEN - first < rows_of_workgroup ? Variant::EXTEND_LEN - first : rows_of_workgroup;
+  const Rows<Variant> rows = Rows<Variant>::of_head(blockIdx.x, first, count);
+  Combine<Variant, rows_of_workgroup, Variant::STAGE2_WARPS * tile::wave_size>(p, request, rows, cut.used,
+                                                                               tile::dynamic_lds()).run();
 }
 
 }  // namespace headtune
