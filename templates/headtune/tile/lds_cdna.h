@@ -1,6 +1,6 @@
 // LDS path on AMD CDNA (gfx90a, gfx942, gfx950), 16x16 MFMA. Scores are formed transposed (keys x rows), outputs too
 // (columns x rows): K and V tiles are the A operand, query and softmax numerators the B operand of both products. The
-// query stays in registers (a CU has 512 KiB of them), so that LDS holds only the tile.
+// query stays in registers (a CU has 512 KiB of them) unless it is too large and LDS has room.
 //
 // The depth of one product step is 32: 16 bytes of each lane, one or two instructions. V is wanted with keys along the
 // depth but lies with columns along the row: a lane reads a few neighbouring columns of its 8 keys and interleaves the
@@ -9,15 +9,15 @@
 #pragma once
 
 #include <headtune/tile/lds_layout.h>
+#include <headtune/tile/lds_stager.h>
 #include <headtune/tile/tile.h>
 
 namespace headtune::tile {
 
-template <class V, int ROWS>
+template <class V, int ROWS, bool QUERY_IN_LDS>
 struct LdsTileCdna {
   using Element = typename ElementOf<V::DTYPE>::type;
   static constexpr int WAVES = V::NUM_WARPS, THREADS = WAVES * wave_size;
-  static constexpr bool QUERY_IN_LDS = false;
 
   static constexpr int KEY_WAVES = waves_along_keys(WAVES, V::BLOCK_N / 16, ROWS / 16);
   static constexpr int ROW_WAVES = WAVES / KEY_WAVES;
@@ -41,12 +41,15 @@ struct LdsTileCdna {
     F32x4 block[KEY_BLOCKS][ROW_BLOCKS];
   };
 
-  char* numerators;
-  U32x4 query[ROW_BLOCKS][DEPTH];
+  using Query = LdsPanels<ROWS, V::HEAD_DIM>;
+
+  char *query_lds, *numerators;
+  U32x4 query[QUERY_IN_LDS ? 1 : ROW_BLOCKS][QUERY_IN_LDS ? 1 : DEPTH];
   Scores scores;
   F32x4 output[GROUPS][VECTOR][ALL_ROW_BLOCKS];
 
-  HEADTUNE_DEVICE LdsTileCdna(char* /*query_lds*/, char* numerators_lds) : numerators(numerators_lds), output{} {}
+  HEADTUNE_DEVICE LdsTileCdna(char* query_panels, char* numerators_lds, char* /*exchange*/)
+      : query_lds(query_panels), numerators(numerators_lds), output{} {}
 
   static HEADTUNE_DEVICE int free() { return free_index(lane_index()); }
   static HEADTUNE_DEVICE int depth() { return quarter(lane_index()); }
@@ -71,18 +74,16 @@ struct LdsTileCdna {
 
   template <class RowAddress>
   HEADTUNE_DEVICE void load_query(RowAddress address) {
-#pragma unroll
-    for (int rb = 0; rb < ROW_BLOCKS; ++rb) {
-      const char* row = static_cast<const char*>(address(score_row(rb)));
-#pragma unroll
-      for (int step = 0; step < DEPTH; ++step) query[rb][step] = U32x4{0, 0, 0, 0};
-      if (row != nullptr)
-#pragma unroll
-        for (int step = 0; step < DEPTH; ++step) query[rb][step] = load_global<U32x4>(row + step * 64 + depth() * 16);
-    }
+    if constexpr (QUERY_IN_LDS)
+      load_query_panels<Query, ROWS, V::HEAD_DIM, THREADS>(query_lds, address);
+    else
+      load_query_registers(address);
   }
 
-  HEADTUNE_DEVICE void multiply_keys(const char* tile) {
+  /// `meanwhile` is work that may overlap with the products.
+  template <class Meanwhile>
+  HEADTUNE_DEVICE void multiply_keys(const char* tile, Meanwhile meanwhile) {
+    meanwhile();
 #pragma unroll
     for (auto& blocks : scores.block)
 #pragma unroll
@@ -94,7 +95,7 @@ struct LdsTileCdna {
         const int key = (key_wave() * KEY_BLOCKS + kb) * 16 + free();
         const U32x4 keys = load<U32x4>(tile + Keys::offset(key, 4 * step + depth()));
 #pragma unroll
-        for (int rb = 0; rb < ROW_BLOCKS; ++rb) multiply(scores.block[kb][rb], keys, query[rb][step]);
+        for (int rb = 0; rb < ROW_BLOCKS; ++rb) multiply(scores.block[kb][rb], keys, query_operand(rb, step));
       }
   }
 
@@ -154,6 +155,27 @@ struct LdsTileCdna {
   }
 
  private:
+  template <class RowAddress>
+  HEADTUNE_DEVICE void load_query_registers(RowAddress address) {
+#pragma unroll
+    for (int rb = 0; rb < ROW_BLOCKS; ++rb) {
+      const char* row = static_cast<const char*>(address(score_row(rb)));
+#pragma unroll
+      for (int step = 0; step < DEPTH; ++step) query[rb][step] = U32x4{0, 0, 0, 0};
+      if (row != nullptr)
+#pragma unroll
+        for (int step = 0; step < DEPTH; ++step) query[rb][step] = load_global<U32x4>(row + step * 64 + depth() * 16);
+    }
+  }
+
+  /// 32 deep, 16 rows. Blocks of padding rows read the last real block.
+  HEADTUNE_DEVICE U32x4 query_operand(int rb, int step) const {
+    if constexpr (!QUERY_IN_LDS) return query[rb][step];
+    const int block = row_wave() * ROW_BLOCKS + rb;
+    const int row = (block < ALL_ROW_BLOCKS ? block : ALL_ROW_BLOCKS - 1) * 16 + free();
+    return load<U32x4>(query_lds + Query::offset(row, 4 * step + depth()));
+  }
+
   template <class T>
   static HEADTUNE_DEVICE T load(const char* lds) {
     return *reinterpret_cast<const T*>(lds);

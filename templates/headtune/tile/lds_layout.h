@@ -49,4 +49,10 @@ constexpr HEADTUNE_HOST_DEVICE int score_rows(int rows, int block_n, int waves) 
   return round_up(rows, 16 * (waves / waves_along_keys(waves, block_n / 16, (rows + 15) / 16)));
 }
 
+/// Bytes through which two warpgroups exchange partial scores, where they fit beside two tiles of 64 keys: up to 48
+/// rows.
+constexpr HEADTUNE_HOST_DEVICE int exchange_bytes(int rows, int block_n, int warps) {
+  return block_n == 64 && warps == 8 && rows <= 48 ? round_up(rows, 16) * block_n * 4 : 0;
+}
+
 }  // namespace headtune::tile

@@ -4,6 +4,7 @@
 
 #include <headtune/tile/lds_layout.h>
 #include <headtune/tile/lds_nvidia.h>
+#include <headtune/tile/lds_stager.h>
 
 namespace headtune::tile {
 
@@ -11,7 +12,6 @@ template <class V, int ROWS>
 struct LdsTileSm80 : nvidia::ScoreLanes {
   using Element = typename ElementOf<V::DTYPE>::type;
   static constexpr int WAVES = V::NUM_WARPS, THREADS = WAVES * 32;
-  static constexpr bool QUERY_IN_LDS = true;
 
   static constexpr int KEY_WAVES = waves_along_keys(WAVES, V::BLOCK_N / 16, ROWS / 8);
   static constexpr int ROW_WAVES = WAVES / KEY_WAVES;
@@ -36,7 +36,7 @@ struct LdsTileSm80 : nvidia::ScoreLanes {
   Scores scores;
   F32x4 output[COLUMN_BLOCKS][ROWS / 8];
 
-  HEADTUNE_DEVICE LdsTileSm80(char* query_lds, char* numerators_lds)
+  HEADTUNE_DEVICE LdsTileSm80(char* query_lds, char* numerators_lds, char* /*exchange*/)
       : query_lds(query_lds),
         query(nvidia::shared_address(query_lds)),
         numerators(nvidia::shared_address(numerators_lds)),
@@ -56,10 +56,13 @@ struct LdsTileSm80 : nvidia::ScoreLanes {
 
   template <class RowAddress>
   HEADTUNE_DEVICE void load_query(RowAddress address) const {
-    nvidia::load_query<Query, ROWS, V::HEAD_DIM, THREADS>(query_lds, address);
+    load_query_panels<Query, ROWS, V::HEAD_DIM, THREADS>(query_lds, address);
   }
 
-  HEADTUNE_DEVICE void multiply_keys(const char* tile) {
+  /// `meanwhile` is work that may overlap with the products.
+  template <class Meanwhile>
+  HEADTUNE_DEVICE void multiply_keys(const char* tile, Meanwhile meanwhile) {
+    meanwhile();
     const unsigned keys = nvidia::shared_address(tile);
 #pragma unroll
     for (auto& blocks : scores.block)

@@ -5,6 +5,7 @@
 
 #include <headtune/tile/lds_layout.h>
 #include <headtune/tile/lds_nvidia.h>
+#include <headtune/tile/lds_stager.h>
 #include <headtune/tile/wgmma.h>
 
 namespace headtune::tile {
@@ -13,9 +14,10 @@ template <class V, int ROWS>
 struct LdsTileSm90a : nvidia::ScoreLanes {
   using Element = typename ElementOf<V::DTYPE>::type;
   static constexpr int WAVES = V::NUM_WARPS, THREADS = WAVES * 32, GROUPS = 2;
-  static constexpr bool QUERY_IN_LDS = true;
 
-  static constexpr int SCORE_COUNT = ROWS / GROUPS;  ///< rows whose scores a warpgroup forms
+  static constexpr int SCORE_COUNT = ROWS / GROUPS;  ///< rows whose scores a warpgroup ends up with
+  /// Narrow products are slow: where LDS allows, each warpgroup forms the scores of all rows over half the depth.
+  static constexpr bool SPLIT_DEPTH = exchange_bytes(ROWS, V::BLOCK_N, WAVES) > 0;
   static constexpr int COLUMN_BLOCKS = V::V_HEAD_DIM / 64 / GROUPS;
   static constexpr bool LEGAL =
       WAVES == 8 && V::BLOCK_N == 64 && V::V_HEAD_DIM % 128 == 0 && wgmma_rows(ROWS) && wgmma_rows(SCORE_COUNT);
@@ -31,13 +33,14 @@ struct LdsTileSm90a : nvidia::ScoreLanes {
     float d[SCORE_COUNT / 2];
   };
 
-  char* query_lds;
+  char *query_lds, *exchange;
   unsigned query, numerators;  ///< shared addresses
   Scores scores;
   float output[COLUMN_BLOCKS][ROWS / 2];
 
-  HEADTUNE_DEVICE LdsTileSm90a(char* query_lds, char* numerators_lds)
+  HEADTUNE_DEVICE LdsTileSm90a(char* query_lds, char* numerators_lds, char* exchange_lds)
       : query_lds(query_lds),
+        exchange(exchange_lds),
         query(nvidia::shared_address(query_lds)),
         numerators(nvidia::shared_address(numerators_lds)),
         output{} {}
@@ -53,20 +56,19 @@ struct LdsTileSm90a : nvidia::ScoreLanes {
 
   template <class RowAddress>
   HEADTUNE_DEVICE void load_query(RowAddress address) const {
-    nvidia::load_query<Query, ROWS, V::HEAD_DIM, THREADS>(query_lds, address);
+    load_query_panels<Query, ROWS, V::HEAD_DIM, THREADS>(query_lds, address);
   }
 
-  HEADTUNE_DEVICE void multiply_keys(const char* tile) {
-    const unsigned long long keys = depth_major(nvidia::shared_address(tile));
-    const unsigned long long rows = depth_major(query + group() * SCORE_COUNT * 128);
-    wgmma_begin(scores.d);
-#pragma unroll
-    for (int step = 0; step < V::HEAD_DIM / 16; ++step) {
-      const int panel = step / 4, within = step % 4 * 32;
-      Wgmma<Element, SCORE_COUNT>::template multiply<0>(scores.d, keys + (panel * Keys::PANEL_BYTES + within) / 16,
-                                                        rows + (panel * Query::PANEL_BYTES + within) / 16, step > 0);
+  /// `meanwhile` runs while the products do.
+  template <class Meanwhile>
+  HEADTUNE_DEVICE void multiply_keys(const char* tile, Meanwhile meanwhile) {
+    if constexpr (SPLIT_DEPTH) {
+      float partial[ROWS / 2];
+      multiply_depths<2>(partial, nvidia::shared_address(tile) + group() * 32, query + group() * 32, meanwhile);
+      exchange_halves(partial);
+    } else {
+      multiply_depths<1>(scores.d, nvidia::shared_address(tile), query + group() * SCORE_COUNT * 128, meanwhile);
     }
-    wgmma_end(scores.d);
   }
 
   HEADTUNE_DEVICE void store_numerators() const {
@@ -94,7 +96,8 @@ struct LdsTileSm90a : nvidia::ScoreLanes {
       for (int block = 0; block < COLUMN_BLOCKS; ++block)
         Wgmma<Element, ROWS>::template multiply<1>(
             output[block], values + (block * Keys::PANEL_BYTES + step * 16 * 128) / 16, rows + step * 32 / 16, true);
-    wgmma_end(output[0]);
+    wgmma_commit();
+    wgmma_wait(output[0]);
 #pragma unroll
     for (auto& block : output) wgmma_pin(block);
   }
@@ -125,6 +128,44 @@ struct LdsTileSm90a : nvidia::ScoreLanes {
             write(column, value);
           }
       });
+  }
+
+ private:
+  /// Scores over every STRIDE-th depth of 16.
+  template <int STRIDE, int N, class Meanwhile>
+  static HEADTUNE_DEVICE void multiply_depths(float (&d)[N], unsigned keys, unsigned rows, Meanwhile meanwhile) {
+    wgmma_begin(d);
+#pragma unroll
+    for (int step = 0; step < V::HEAD_DIM / 16; step += STRIDE) {
+      const int panel = step / 4, within = step % 4 * 32;
+      Wgmma<Element, 2 * N>::template multiply<0>(d, depth_major(keys) + (panel * Keys::PANEL_BYTES + within) / 16,
+                                                  depth_major(rows) + (panel * Query::PANEL_BYTES + within) / 16,
+                                                  step > 0);
+    }
+    wgmma_commit();
+    meanwhile();
+    wgmma_wait(d);
+  }
+
+  /// Each warpgroup gives away its sums of the other's rows and adds what it gets to its own.
+  HEADTUNE_DEVICE void exchange_halves(const float (&partial)[ROWS / 2]) {
+    constexpr int MINE = SCORE_COUNT / 2;
+    const bool second = group() != 0;
+    const auto slot = [&](int owner, int i) {
+      return reinterpret_cast<F32x4*>(exchange) + (owner * MINE / 4 + i / 4) * 128 + thread_index() % 128;
+    };
+#pragma unroll
+    for (int i = 0; i < MINE; i += 4)
+      *slot(second ? 0 : 1, i) =
+          second ? F32x4{partial[i], partial[i + 1], partial[i + 2], partial[i + 3]}
+                 : F32x4{partial[MINE + i], partial[MINE + i + 1], partial[MINE + i + 2], partial[MINE + i + 3]};
+    __syncthreads();
+#pragma unroll
+    for (int i = 0; i < MINE; i += 4) {
+      const F32x4 other = *slot(second ? 1 : 0, i);
+#pragma unroll
+      for (int j = i; j < i + 4; ++j) scores.d[j] = (second ? partial[MINE + j] : partial[j]) + other[j - i];
+    }
   }
 };
 

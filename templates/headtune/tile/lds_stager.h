@@ -3,7 +3,7 @@
 #pragma once
 
 #include <headtune/tile/lds_layout.h>
-#include <headtune/tile/macros.h>
+#include <headtune/tile/tile.h>
 
 namespace headtune::tile {
 
@@ -52,5 +52,18 @@ struct Stager {
     }
   }
 };
+
+/// Copies the query rows into their panels; rows without an address are zero.
+template <class Panels, int ROWS, int COLUMNS, int THREADS, class RowAddress>
+HEADTUNE_DEVICE void load_query_panels(char* destination, RowAddress address) {
+  constexpr int CHUNKS = COLUMNS / 8;
+  for (int i = thread_index(); i < ROWS * CHUNKS; i += THREADS) {
+    const int row = i / CHUNKS, chunk = i % CHUNKS;
+    const void* source = address(row);
+    U32x4 value{0, 0, 0, 0};
+    if (source != nullptr) value = load_global<U32x4>(static_cast<const char*>(source) + chunk * 16);
+    *reinterpret_cast<U32x4*>(destination + Panels::offset(row, chunk)) = value;
+  }
+}
 
 }  // namespace headtune::tile

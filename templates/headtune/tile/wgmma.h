@@ -34,10 +34,11 @@ HEADTUNE_DEVICE void wgmma_begin(float (&d)[N]) {
   asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
 }
 
+HEADTUNE_DEVICE void wgmma_commit() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
+
 /// Waits for every product issued so far.
 template <int N>
-HEADTUNE_DEVICE void wgmma_end(float (&d)[N]) {
-  asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+HEADTUNE_DEVICE void wgmma_wait(float (&d)[N]) {
   asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
   wgmma_pin(d);
 }

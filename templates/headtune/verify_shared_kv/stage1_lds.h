@@ -19,25 +19,29 @@ namespace lds_path {
 /// Log2 units. 2^8 times the number of keys stays far inside float and the numerators inside fp16.
 inline constexpr float RAISE_ABOVE = 8;
 
+template <class V>
+inline constexpr Layout layout{
+    V::BLOCK_H * V::EXTEND_LEN,    V::HEAD_DIM, V::V_HEAD_DIM, V::BLOCK_N, V::NUM_WARPS, V::NUM_STAGES, tile::wave_size,
+    device_family == Family::cdna4};
+
 /// Carves the workgroup's LDS.
 template <class V, class Tile>
 struct Lds {
-  static constexpr Regions SIZE = regions(V::BLOCK_H * V::EXTEND_LEN, V::HEAD_DIM, V::V_HEAD_DIM, V::BLOCK_N,
-                                          V::NUM_WARPS, Tile::QUERY_IN_LDS ? V::NUM_STAGES : 1, Tile::QUERY_IN_LDS);
-  static constexpr int ROWS = softmax_rows(V::BLOCK_H * V::EXTEND_LEN, V::BLOCK_N, V::NUM_WARPS, Tile::QUERY_IN_LDS);
+  static constexpr int ROWS = layout<V>.score_rows();
 
-  char *query, *stages, *numerators;
-  float *reference, *factor, *sum, *partial;  ///< [ROWS] each; partial [NUM_WARPS][ROWS]
-  unsigned* votes;                            ///< [2], by turn
+  char *query, *stages, *numerators, *exchange;
+  float *reference, *factor;  ///< [ROWS] each
+  float* partial;             ///< [NUM_WARPS][ROWS]
+  unsigned* votes;            ///< [2], by turn
 
   HEADTUNE_DEVICE explicit Lds(char* base)
       : query(base),
-        stages(base + SIZE.query),
-        numerators(stages + SIZE.stages),
-        reference(reinterpret_cast<float*>(numerators + SIZE.scores)),
+        stages(query + layout<V>.query_bytes()),
+        numerators(stages + layout<V>.stages_bytes()),
+        exchange(numerators + layout<V>.numerators_bytes()),
+        reference(reinterpret_cast<float*>(exchange + layout<V>.exchange_bytes())),
         factor(reference + ROWS),
-        sum(factor + ROWS),
-        partial(sum + ROWS),
+        partial(factor + ROWS),
         votes(reinterpret_cast<unsigned*>(partial + V::NUM_WARPS * ROWS)) {}
 
   HEADTUNE_DEVICE void clear() const {
@@ -52,9 +56,9 @@ template <class V, class Tile>
 struct Feed {
   static constexpr bool SEPARATE_VALUES = !shares_cache_row(V::HEAD_DIM, V::V_HEAD_DIM);
   static constexpr int KEY_BYTES = V::BLOCK_N * V::HEAD_DIM * 2;
-  static constexpr int TILE_BYTES = tile_bytes(V::HEAD_DIM, V::V_HEAD_DIM, V::BLOCK_N);
+  static constexpr int TILE_BYTES = layout<V>.tile_bytes();
   static constexpr int VALUES_OFFSET = SEPARATE_VALUES ? KEY_BYTES : 0;
-  static constexpr int RING = Tile::QUERY_IN_LDS ? V::NUM_STAGES : 1;
+  static constexpr int RING = layout<V>.ring();
   using Keys = tile::Stager<Tile::THREADS, V::BLOCK_N, V::HEAD_DIM>;
   using Values = tile::Stager<Tile::THREADS, V::BLOCK_N, V::V_HEAD_DIM>;
   static constexpr int PASSES = Keys::Shape::PASSES;
@@ -114,11 +118,10 @@ struct Feed {
     copier.close();
   }
 
-  /// Waits for tile `tile` and starts the one that takes the place freed by its predecessor.
+  /// Waits for tile `tile`; the place of its predecessor is then free.
   HEADTUNE_DEVICE const char* land(int tile) {
     copier.land(
         [&](auto write) { each_chunk(stage(tile), [&](int step, char* lds, const char*) { write(step, lds); }); });
-    start(tile + copier.AHEAD);
     return stage(tile);
   }
 };
@@ -267,7 +270,7 @@ HEADTUNE_DEVICE void write_partials(const VerifyParams& p, const Request& reques
 template <class V>
 HEADTUNE_DEVICE void attend_split(const VerifyParams& p, const Request& request, const Rows<V>& rows, int split,
                                   int begin, int end) {
-  using Tile = tile::LdsTile<V, padded_rows(V::BLOCK_H * V::EXTEND_LEN)>;
+  using Tile = tile::LdsTile<V, layout<V>.output_rows(), layout<V>.query_in_lds()>;
   static_assert(Tile::LEGAL, "rows, keys or columns do not split evenly over the waves");
   constexpr float LOG2E = 1.44269504f;
   extern __shared__ __attribute__((aligned(1024))) char headtune_tiles[];  // Hopper's swizzle counts from 1024 bytes
@@ -276,7 +279,7 @@ HEADTUNE_DEVICE void attend_split(const VerifyParams& p, const Request& request,
   const Lds<V, Tile> lds(headtune_tiles);
   lds.clear();
   Feed<V, Tile> feed(prefix_rows<V>(p, request, rows.kv_head, end), begin, tiles, lds.stages);
-  Tile tile(lds.query, lds.numerators);
+  Tile tile(lds.query, lds.numerators, lds.exchange);
   tile.load_query([&](int row) {
     return rows.valid(row, request) ? tensor_row<2>(p.q, request.qo_begin + rows.token(row), p.q_stride_token,
                                                     rows.head(row), p.q_stride_head)
@@ -286,7 +289,7 @@ HEADTUNE_DEVICE void attend_split(const VerifyParams& p, const Request& request,
 
   for (int t = 0; t < tiles; ++t) {
     const char* stage = feed.land(t);
-    tile.multiply_keys(stage);
+    tile.multiply_keys(stage, [&] { feed.start(t + feed.copier.AHEAD); });
     softmax.step(tile, t, end - begin - t * V::BLOCK_N);
     tile.multiply_values(stage + feed.VALUES_OFFSET);
   }

@@ -7,44 +7,70 @@
 
 namespace headtune::lds_path {
 
-/// A K row narrower than V is only known as MLA: V is the first part of the same cache row, staged once.
+/// A V row narrower than the K row means MLA: V is the first part of the same cache row, staged once.
 constexpr HEADTUNE_HOST_DEVICE bool shares_cache_row(int head_dim, int v_head_dim) { return v_head_dim < head_dim; }
 
-/// Rows of a workgroup, padded to whole matrix blocks.
-constexpr HEADTUNE_HOST_DEVICE int padded_rows(int rows) { return tile::round_up(rows, 16); }
+/// What a workgroup stages, and where.
+struct Layout {
+  int rows;  ///< BLOCK_H * EXTEND_LEN
+  int head_dim, v_head_dim, block_n, num_warps, num_stages;
+  int wave_size;
+  bool large_lds;  ///< gfx950: 160 KiB
 
-/// Rows of scores and softmax state. AMD (whose query is in registers) pads them to whole blocks for every wave.
-constexpr HEADTUNE_HOST_DEVICE int softmax_rows(int rows, int block_n, int num_warps, bool query_in_lds) {
-  return query_in_lds ? padded_rows(rows) : tile::score_rows(rows, block_n, num_warps);
-}
+  constexpr HEADTUNE_HOST_DEVICE bool nvidia() const { return wave_size == 32; }
 
-/// Bytes of each region, in the order in which they lie in LDS.
-struct Regions {
-  int query;   ///< NVIDIA only: AMD keeps the query in registers
-  int stages;  ///< the ring of K (and separate V) tiles
-  int scores;  ///< softmax numerators, 16 bit
-  int rows;    ///< per row: reference maximum, rescale factor, sum; per wave and row: partial maximum; the vote
-  constexpr HEADTUNE_HOST_DEVICE int total() const { return query + stages + scores + rows; }
+  /// Rows of the output, in whole matrix blocks.
+  constexpr HEADTUNE_HOST_DEVICE int output_rows() const { return tile::round_up(rows, 16); }
+
+  /// Rows of scores and softmax state. AMD pads them to whole blocks for every wave.
+  constexpr HEADTUNE_HOST_DEVICE int score_rows() const {
+    return nvidia() ? output_rows() : tile::score_rows(rows, block_n, num_warps);
+  }
+
+  /// AMD keeps the query in registers when it fits there beside the output and the next tile, with room to work.
+  constexpr HEADTUNE_HOST_DEVICE bool query_in_lds() const {
+    if (nvidia()) return true;
+    const int row_waves = num_warps / tile::waves_along_keys(num_warps, block_n / 16, output_rows() / 16);
+    const int query = score_rows() / 16 / row_waves * head_dim / 8;
+    const int output = output_rows() * v_head_dim / (num_warps * 64);
+    const int next_tile = tile_bytes() / (num_warps * 64 * 4);
+    const int working = 64, available = 512 * 4 / (num_warps < 4 ? 4 : num_warps);
+    return large_lds && query + output + next_tile + working > available;
+  }
+
+  /// Tiles resident in LDS. AMD's next tile waits in registers.
+  constexpr HEADTUNE_HOST_DEVICE int ring() const { return nvidia() ? num_stages : 1; }
+
+  constexpr HEADTUNE_HOST_DEVICE int tile_bytes() const {
+    return block_n * (shares_cache_row(head_dim, v_head_dim) ? head_dim : head_dim + v_head_dim) * 2;
+  }
+
+  // The regions, in the order in which they lie in LDS.
+  constexpr HEADTUNE_HOST_DEVICE int query_bytes() const { return query_in_lds() ? output_rows() * head_dim * 2 : 0; }
+  constexpr HEADTUNE_HOST_DEVICE int stages_bytes() const { return ring() * tile_bytes(); }
+  constexpr HEADTUNE_HOST_DEVICE int numerators_bytes() const { return score_rows() * block_n * 2; }
+  constexpr HEADTUNE_HOST_DEVICE int exchange_bytes() const {
+    return nvidia() ? tile::exchange_bytes(rows, block_n, num_warps) : 0;
+  }
+  /// Per row: reference, rescale factor; per wave and row: a partial reduction. Then the votes.
+  constexpr HEADTUNE_HOST_DEVICE int state_bytes() const { return 4 * score_rows() * (2 + num_warps) + 16; }
+
+  constexpr HEADTUNE_HOST_DEVICE int bytes() const {
+    return query_bytes() + stages_bytes() + numerators_bytes() + exchange_bytes() + state_bytes();
+  }
 };
 
-constexpr HEADTUNE_HOST_DEVICE int tile_bytes(int head_dim, int v_head_dim, int block_n) {
-  const int columns = shares_cache_row(head_dim, v_head_dim) ? head_dim : head_dim + v_head_dim;
-  return block_n * columns * 2;
-}
-
-/// `ring`: tiles resident in LDS. AMD stages the next tile in registers, so it needs one.
-constexpr HEADTUNE_HOST_DEVICE Regions regions(int rows, int head_dim, int v_head_dim, int block_n, int num_warps,
-                                               int ring, bool query_in_lds) {
-  const int padded = softmax_rows(rows, block_n, num_warps, query_in_lds);
-  return {query_in_lds ? padded * head_dim * 2 : 0, ring * tile_bytes(head_dim, v_head_dim, block_n),
-          padded * block_n * 2, 4 * padded * (3 + num_warps) + 16};
-}
-
-constexpr int lds_bytes(const Problem& problem, const Config& config, int wave_size, int /*key_step*/) {
-  const bool nvidia = wave_size == 32;
-  return regions(config.block_h * problem.extend_len, problem.head_dim, problem.v_head_dim, config.block_n,
-                 config.num_warps, nvidia ? config.num_stages : 1, nvidia)
-      .total();
+/// `key_step`: 32 on gfx950.
+constexpr int lds_bytes(const Problem& problem, const Config& config, int wave_size, int key_step) {
+  return Layout{config.block_h * problem.extend_len,
+                problem.head_dim,
+                problem.v_head_dim,
+                config.block_n,
+                config.num_warps,
+                config.num_stages,
+                wave_size,
+                key_step == 32}
+      .bytes();
 }
 
 }  // namespace headtune::lds_path
