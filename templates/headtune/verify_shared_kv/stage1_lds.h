@@ -20,9 +20,15 @@ namespace lds_path {
 inline constexpr float RAISE_ABOVE = 8;
 
 template <class V>
-inline constexpr Layout layout{
-    V::BLOCK_H * V::EXTEND_LEN,    V::HEAD_DIM, V::V_HEAD_DIM, V::BLOCK_N, V::NUM_WARPS, V::NUM_STAGES, tile::wave_size,
-    device_family == Family::cdna4};
+inline constexpr Layout layout{V::BLOCK_H * V::EXTEND_LEN,
+                               V::HEAD_DIM,
+                               V::V_HEAD_DIM,
+                               V::BLOCK_N,
+                               V::NUM_WARPS,
+                               V::NUM_STAGES,
+                               V::WAVES_PER_EU,
+                               tile::wave_size,
+                               device_family == Family::cdna4};
 
 /// Carves the workgroup's LDS.
 template <class V, class Tile>

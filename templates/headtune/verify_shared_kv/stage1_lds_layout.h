@@ -14,7 +14,7 @@ constexpr HEADTUNE_HOST_DEVICE bool shares_cache_row(int head_dim, int v_head_di
 struct Layout {
   int rows;  ///< BLOCK_H * EXTEND_LEN
   int head_dim, v_head_dim, block_n, num_warps, num_stages;
-  int wave_size;
+  int waves_per_eu, wave_size;
   bool large_lds;  ///< gfx950: 160 KiB
 
   constexpr HEADTUNE_HOST_DEVICE bool nvidia() const { return wave_size == 32; }
@@ -34,8 +34,8 @@ struct Layout {
     const int query = score_rows() / 16 / row_waves * head_dim / 8;
     const int output = output_rows() * v_head_dim / (num_warps * 64);
     const int next_tile = tile_bytes() / (num_warps * 64 * 4);
-    const int working = 64, available = 512 * 4 / (num_warps < 4 ? 4 : num_warps);
-    return large_lds && query + output + next_tile + working > available;
+    const int working = 88;
+    return large_lds && query + output + next_tile + working > 512 / waves_per_eu;
   }
 
   /// Tiles resident in LDS. AMD's next tile waits in registers.
@@ -68,6 +68,7 @@ constexpr int lds_bytes(const Problem& problem, const Config& config, int wave_s
                 config.block_n,
                 config.num_warps,
                 config.num_stages,
+                config.waves_per_eu,
                 wave_size,
                 key_step == 32}
       .bytes();
