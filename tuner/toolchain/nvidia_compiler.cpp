@@ -9,6 +9,9 @@
 namespace headtune::toolchain {
 namespace {
 
+/// Cubins are for one device, so they may use what only its own architecture has: Hopper's wgmma needs sm_90a.
+std::string exact_arch(const std::string& arch) { return arch == "sm_90" ? "sm_90a" : arch; }
+
 constexpr const char* names[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"};
 
 class NvidiaCompiler : public Compiler {
@@ -23,7 +26,7 @@ class NvidiaCompiler : public Compiler {
   }
 
   Binary compile(const CompileJob& job) override {
-    std::vector<std::string> options = {"-arch=" + job.arch, "--ptxas-options=-v"};
+    std::vector<std::string> options = {"-arch=" + exact_arch(job.arch), "--ptxas-options=-v"};
     options.insert(options.end(), job.options.begin(), job.options.end());
     if (const std::string headers = cuda_headers(); !headers.empty()) options.push_back("-I" + headers);
     auto result = rtc_.compile(job.source, options);
