@@ -10,6 +10,13 @@
 
 namespace headtune::sim {
 
+/// Instruction-set builds of the handlers, worst first. The best that the processor has is used, up to the one asked
+/// for.
+enum class InstructionSet : int { generic, avx2 };
+
+/// Limits the choice (tests compare the builds); affects later decoding only.
+void use_instruction_set(InstructionSet set);
+
 /// The handlers of this processor's best instruction set, by mnemonic without suffix; null when unknown.
 const OpEntry* find_op(std::string_view name);
 

@@ -97,9 +97,11 @@ struct Inst {
   std::int8_t omod = 0;  ///< power of two that multiplies the result: 1, 2 or -1
   // Bit n belongs to the n-th entry of the printed list. op_sel_hi is all ones when not printed and the instruction is
   // a packed one.
+  // op_sel's entry for the destination, the last printed, is always bit 3.
   std::uint8_t op_sel = 0, op_sel_hi = 0, neg_lo = 0, neg_hi = 0;
-  std::uint8_t dst_select = 6;  ///< SDWA, as Operand::select
-  std::uint8_t dst_unused = 0;  ///< SDWA: 0 pad with 0, 1 sign-extend, 2 preserve
+  std::uint8_t op_sel_entries = 0;  ///< printed
+  std::uint8_t dst_select = 6;      ///< SDWA, as Operand::select
+  std::uint8_t dst_unused = 0;      ///< SDWA: 0 pad with 0, 1 sign-extend, 2 preserve
   std::uint8_t cbsz = 0, abid = 0, blgp = 0;
   std::uint16_t bitop3 = 0;  ///< truth table of v_bitop3
   std::uint8_t byte_sel = 0;
@@ -113,6 +115,7 @@ struct Inst {
   // Cold part.
   const OpEntry* entry = nullptr;
   Class klass = Class::other;
+  Arch arch = Arch::gfx950;
   std::uint64_t pc = 0;    ///< address in the ELF image
   std::uint32_t size = 0;  ///< bytes
   std::string name;        ///< mnemonic without _e32, _e64, _dpp, _sdwa
@@ -134,6 +137,8 @@ enum OpFlags : std::uint16_t {
   branches = 64,     ///< its operand is a branch target
   writes_vcc = 128,  ///< without naming it in the text
   reads_m0 = 256,
+  keeps_high = 512,  ///< a 16-bit result leaves the other half of its register as it was
+  saturates = 1024,  ///< handles the clamp bit of an integer result
 };
 
 /// One line of a family's table.
@@ -148,28 +153,17 @@ struct OpEntry {
 
 /// Each family defines this in every instruction-set build of ops/*.cpp; HEADTUNE_SIM_ISA is that build's namespace,
 /// and everything in ops/ lives inside it, so that no vectorised inline function reaches the other builds.
-#define HEADTUNE_SIM_TABLES               \
-  std::span<const OpEntry> scalar_ops();  \
-  std::span<const OpEntry> vector_ops();  \
-  std::span<const OpEntry> compare_ops(); \
-  std::span<const OpEntry> convert_ops(); \
-  std::span<const OpEntry> packed_ops();  \
-  std::span<const OpEntry> mfma_ops();    \
-  std::span<const OpEntry> lds_ops();     \
-  std::span<const OpEntry> memory_ops();  \
-  std::span<const OpEntry> lane_ops();
+#define HEADTUNE_SIM_FAMILIES(X)                                                                             \
+  X(scalar_ops)                                                                                              \
+  X(branch_ops) X(integer_ops) X(carry_ops) X(real_ops) X(real64_ops) X(half_ops) X(math_ops) X(compare_ops) \
+      X(convert_ops) X(fp8_ops) X(packed_ops) X(dot_ops) X(mfma_ops) X(lds_ops) X(memory_ops) X(lane_ops)
+#define HEADTUNE_SIM_TABLE(family) std::span<const OpEntry> family();
 namespace generic {
-HEADTUNE_SIM_TABLES
+HEADTUNE_SIM_FAMILIES(HEADTUNE_SIM_TABLE)
 }
 namespace avx2 {
-HEADTUNE_SIM_TABLES
+HEADTUNE_SIM_FAMILIES(HEADTUNE_SIM_TABLE)
 }
-namespace avx512 {
-HEADTUNE_SIM_TABLES
-}
-
-#ifdef HEADTUNE_SIM_ISA
-namespace HEADTUNE_SIM_ISA {}
-#endif
+#undef HEADTUNE_SIM_TABLE
 
 }  // namespace headtune::sim

@@ -44,12 +44,19 @@ struct Kernel {
   std::uint32_t start_mode() const;
 };
 
+/// A 64-bit word of the image that is an address: load address + `addend`.
+struct Relocation {
+  std::uint64_t offset = 0;
+  std::uint64_t addend = 0;
+};
+
 /// The parsed ELF file: an image laid out at its virtual addresses, and the kernels in it.
 struct CodeObject {
   Arch arch = Arch::gfx950;
   std::vector<std::byte> image;  ///< all loadable segments from address 0
   std::uint64_t text_begin = 0, text_end = 0;
   std::map<std::string, Kernel> kernels;
+  std::vector<Relocation> relocations;
 };
 
 class Program {
@@ -62,8 +69,9 @@ class Program {
   const Kernel& kernel(const std::string& name) const;  ///< throws BadCode
   std::span<const std::byte> image() const { return object_.image; }
 
-  /// Where the image lies in simulated memory; set by whoever copies it there. pc-relative addresses count from it.
-  void set_base(std::uint64_t base) { base_ = base; }
+  /// Where the image lies in simulated memory; set by whoever copies it there, before copying: the image's own
+  /// addresses are adjusted. pc-relative addresses count from it.
+  void set_base(std::uint64_t base);
   std::uint64_t base() const { return base_; }
 
   /// Address in simulated memory of instruction `index`, and back. `index_of` throws Fault when no instruction starts

@@ -283,8 +283,8 @@ Error module_load_data(Module* module, const void* image) {
     loaded->number = ++State::get().modules_loaded;
     const auto bytes = loaded->program->image();
     const std::uint64_t base = loaded->memory->allocate(bytes.size(), "code object");
+    loaded->program->set_base(base);  // adjusts the image's own addresses, so it comes before the copy
     loaded->memory->write(base, bytes.data(), bytes.size());
-    loaded->program->set_base(base);
     *module = reinterpret_cast<Module>(loaded.release());
   });
 }

@@ -89,6 +89,7 @@ struct Wave {
   std::uint32_t pc = 0;  ///< index of the next instruction in program->instructions()
   Stop stop = Stop::running;
   Arch arch = Arch::gfx950;
+  std::uint8_t index_mode = 0;  ///< s_set_gpr_idx: bits 0..2 index sources, bit 3 the destination, by m0's low byte
 
   const Program* program = nullptr;
   Memory* memory = nullptr;

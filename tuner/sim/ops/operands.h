@@ -1,4 +1,5 @@
-// Reading and writing operands, 64 lanes at a time. Everything here is inside the namespace of the instruction-set build.
+// Reading and writing operands, 64 lanes at a time. Everything here is inside the namespace of the instruction-set
+// build.
 #pragma once
 
 #include <cstdint>
