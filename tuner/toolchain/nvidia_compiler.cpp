@@ -26,7 +26,7 @@ class NvidiaCompiler : public Compiler {
   }
 
   Binary compile(const CompileJob& job) override {
-    std::vector<std::string> options = {"-arch=" + exact_arch(job.arch), "--ptxas-options=-v"};
+    std::vector<std::string> options = {"-arch=" + exact_arch(job.arch), "--ptxas-options=-v", "-default-device"};
     options.insert(options.end(), job.options.begin(), job.options.end());
     if (const std::string headers = cuda_headers(); !headers.empty()) options.push_back("-I" + headers);
     auto result = rtc_.compile(job.source, options);

@@ -37,7 +37,7 @@ HEADTUNE_DEVICE float* dynamic_lds() {
   return headtune_dynamic_lds;
 }
 
-inline constexpr float negative_infinity = -__builtin_huge_valf();
+inline constexpr float negative_infinity = __builtin_bit_cast(float, 0xff800000u);  // NVRTC has no huge_val
 
 /// The key of a step whose row the lanes of one free index load for score tile u.
 HEADTUNE_DEVICE int score_key(int free, int u) {
