@@ -65,6 +65,7 @@ __global__ void fill(std::uint16_t* to, std::size_t count, std::uint32_t seed) {
   for (std::size_t i = blockIdx.x * std::size_t{blockDim.x} + threadIdx.x; i < count; i += std::size_t{gridDim.x} * blockDim.x)
     to[i] = random_bf16(static_cast<std::uint32_t>(i), seed);
 }
+__global__ void nothing() {}
 __global__ void read_all(const uint4* from, std::size_t count, unsigned* sink) {
   uint4 x{0, 0, 0, 0};
   const std::size_t step = std::size_t{gridDim.x} * blockDim.x;
@@ -318,6 +319,7 @@ int main(int argc, char** argv) {
     for (const Variant& v : variants) verify(v, device);
   if (!has("bench")) return 0;
   Timer timer;
+  CHECK(cudaFuncSetAttribute(nothing, cudaFuncAttributeMaxDynamicSharedMemorySize, 64 << 10));
   {
     uint4* big;
     unsigned* sink;
@@ -325,7 +327,8 @@ int main(int argc, char** argv) {
     CHECK(cudaMalloc(&big, bytes));
     CHECK(cudaMalloc(&sink, 4));
     const float us = timer.run([&](int) { read_all<<<prop.multiProcessorCount * 8, 512, 0, timer.stream>>>(big, bytes / 16, sink); }, 500);
-    std::printf("READ %.0f GB/s\n", bytes / us / 1e3);
+    std::printf("READ %.0f GB/s, empty kernel of 256 workgroups %.2f us\n", bytes / us / 1e3,
+                timer.run([&](int) { nothing<<<256, 128, 64 << 10, timer.stream>>>(); }, 20));
     CHECK(cudaFree(big));
   }
   std::map<std::string, std::vector<const Variant*>> by_problem;
