@@ -102,7 +102,15 @@ struct DeviceWork::Impl {
     if (op == job.op && same(problem, job.problem) && index_bits == job.index_bits) return;
     verifier.reset();
     inputs.reset();
+    shapes.clear();
     op = job.op, problem = job.problem, index_bits = job.index_bits;
+  }
+
+  /// Shapes named before the first is timed share one set of inputs.
+  void announce(const VariantJob& job, std::span<const TimedShape> more) {
+    turn_to(job);
+    for (const TimedShape& shape : more)
+      if (std::find(shapes.begin(), shapes.end(), shape) == shapes.end()) shapes.push_back(shape);
   }
 
   VerifyResult verify(const VariantJob& job) {
@@ -112,8 +120,7 @@ struct DeviceWork::Impl {
   }
 
   const TimingInputs& timing_inputs(const VariantJob& job, const TimedShape& shape) {
-    turn_to(job);
-    if (std::find(shapes.begin(), shapes.end(), shape) == shapes.end()) shapes.push_back(shape);
+    announce(job, {&shape, 1});
     if (!inputs || !inputs->covers(shape)) {
       inputs.reset();  // frees its memory before the new one takes more
       inputs.emplace(*device.api, problem, shapes, index_bits, llc_bytes);
@@ -146,6 +153,7 @@ struct DeviceWork::Impl {
       }
     }
     const double start = now_seconds();
+    announce(job, plan.shapes);
     for (const TimedShape& shape : plan.shapes) {
       progress(step_name(shape));
       outcome.timings.push_back({shape, time({&job, 1}, shape, plan.measure).front()});
@@ -169,11 +177,11 @@ void guarded(RunOutcome& outcome, Work&& work) {
 
 }  // namespace
 
-DeviceWork::DeviceWork(hip::Device device, long long llc_bytes, std::vector<TimedShape> shapes)
+DeviceWork::DeviceWork(hip::Device device, long long llc_bytes)
     : impl_(new Impl{.device = device,
                      .arch = arch_of(device),
                      .llc_bytes = device.estimated ? 0 : llc_bytes,
-                     .shapes = std::move(shapes),
+                     .shapes = {},
                      .op = {},
                      .problem = {},
                      .verifier = {},

@@ -60,8 +60,8 @@ class DeviceWork {
   /// Called before each step with "verify" or "measure 8x32768".
   using Progress = std::function<void(const std::string& step)>;
 
-  /// `shapes`: every shape that will be timed, so that inputs are made once. `llc_bytes` from Environment.
-  DeviceWork(hip::Device device, long long llc_bytes, std::vector<TimedShape> shapes);
+  /// `llc_bytes` from Environment.
+  DeviceWork(hip::Device device, long long llc_bytes);
   ~DeviceWork();
 
   /// Never throws for what the variant does wrong; after device_fault this object is useless.

@@ -29,7 +29,7 @@ RunPlan plan(std::vector<TimedShape> shapes) {
 
 class Work : public DeviceWork {
  public:
-  explicit Work(const FakeDeviceFixture& fake) : DeviceWork(fake.device(), 1 << 16, {{1, 256}, {4, 256}}) {}
+  explicit Work(const FakeDeviceFixture& fake) : DeviceWork(fake.device(), 1 << 16) {}
 };
 
 }  // namespace
