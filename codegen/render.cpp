@@ -29,7 +29,7 @@ struct KernelTemplate {
 constexpr KernelTemplate kernel_templates[] = {
     {"verify_shared_kv", "verify_shared_kv/stage1.h", "stage1", "verify_shared_kv_stage1", "NUM_WARPS"},
     {"verify_shared_kv", "verify_shared_kv/stage2.h", "stage2", "verify_shared_kv_stage2", "STAGE2_WARPS"},
-    {"extend_attention", "extend_attention/extend.h", "extend", "extend_attention", "NUM_WARPS"},
+    {"extend_attention", "extend_attention/extend_attention.h", "extend_attention", "extend_attention", "NUM_WARPS"},
 };
 
 std::vector<KernelTemplate> templates_of(const std::string& op) {

@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
+#include "headtune/extend_attention/launch.h"
 #include "headtune/verify_shared_kv/launch.h"
 #include "tuner/error.h"
 
@@ -46,9 +49,27 @@ class VerifySharedKv final : public Op {
   }
 };
 
+class ExtendAttention final : public Op {
+ public:
+  std::string name() const override { return "extend_attention"; }
+
+  std::vector<std::string> kernels() const override { return {"extend_attention"}; }
+
+  Plan plan(const Problem& problem, const Config& config, const Arch& arch, int batch, int) const override {
+    Plan plan;
+    plan.launches.push_back(kernel_launch("extend_attention", extend_launch(problem, config, limits_of(arch), batch)));
+    return plan;
+  }
+
+  int lds_bytes(const Problem& problem, const Config& config, const Arch& arch) const override {
+    return extend_launch(problem, config, limits_of(arch), 1).dynamic_lds_bytes;
+  }
+};
+
 const std::vector<const Op*>& all_ops() {
   static const VerifySharedKv verify_shared_kv;
-  static const std::vector<const Op*> ops = {&verify_shared_kv};
+  static const ExtendAttention extend_attention;
+  static const std::vector<const Op*> ops = {&verify_shared_kv, &extend_attention};
   return ops;
 }
 

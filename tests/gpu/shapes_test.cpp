@@ -60,6 +60,7 @@ TEST_CASE("T14 with one new token the mask changes no bit") {
     REQUIRE(api.device_synchronize() == hip::success);
     return outputs.read_out();
   };
+  test::device();  // skips here where there is none
   CHECK(run(true) == run(false));
 }
 
