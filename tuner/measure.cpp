@@ -129,8 +129,25 @@ class Subject {
   bool outraced_ = false;
 };
 
+/// While it lives, a simulated device models time and leaves results alone.
+class TimingOnly {
+ public:
+  explicit TimingOnly(const hip::Device& device) : set_(device.set_timing_only) {
+    if (set_) set_(true);
+  }
+  ~TimingOnly() {
+    if (set_) set_(false);
+  }
+  TimingOnly(const TimingOnly&) = delete;
+  TimingOnly& operator=(const TimingOnly&) = delete;
+
+ private:
+  void (*set_)(bool);
+};
+
 /// A model's times have no noise and no cache state: one call says everything.
 Timing estimate(Bench& bench, const Enqueue& enqueue) {
+  const TimingOnly timing_only(bench.device);
   Timing timing;
   timing.median_us = bench.time([&] { enqueue(bench.stream.get(), 0); });
   timing.samples_us = {timing.median_us};

@@ -10,10 +10,12 @@
 #include "tuner/hip/fake.h"
 #include "tuner/hip/kfd.h"
 #include "tuner/hip/rocm.h"
+#include "tuner/hip/sim.h"
 
 namespace headtune::hip {
 namespace {
 
+constexpr const char* default_sim_spec = "sim:gfx950";
 constexpr const char* spec_forms = "rocm:N, cuda:N, sim:ARCH, fake:SCRIPT.json or auto";
 
 int ordinal_of(std::string_view spec, std::string_view argument) {
@@ -78,26 +80,28 @@ Device open_fake(std::string_view spec, std::string_view argument) {
   return device;
 }
 
+/// The first real device; without one, the newest simulated one.
 Device open_auto(const ProviderOptions& options) {
-  const auto specs = device_specs(options);
-  if (!specs.empty()) return open_device(specs.front(), options);
-  std::string reasons;
-  for (const Provider& provider : providers(options))
-    reasons += fmt::format("; {}: {}", provider.name, provider.reason);
-  throw UnavailableError("no device" + reasons);
+  const std::string spec = device_specs(options).front();
+  return open_device(spec.starts_with("sim:") ? default_sim_spec : spec, options);
 }
 
 }  // namespace
 
-std::vector<Provider> providers(const ProviderOptions& options) { return {rocm_provider(options), cuda_provider()}; }
+std::vector<Provider> providers(const ProviderOptions& options) {
+  return {rocm_provider(options), cuda_provider(), sim_provider(options)};
+}
 
 std::vector<std::string> device_specs(const ProviderOptions& options) {
   std::vector<std::string> specs;
   for (const Provider& provider : providers(options)) {
+    if (provider.name == "sim") continue;
     int count = 0;
     if (provider.available()) provider.api->get_device_count(&count);
     for (int i = 0; i < count; ++i) specs.push_back(fmt::format("{}:{}", provider.name, i));
   }
+  for (const std::string& target : sim_targets()) specs.push_back("sim:" + target);
+  for (const std::string& spec : sim_specs()) specs.push_back(spec);
   return specs;
 }
 
@@ -108,6 +112,8 @@ Device open_device(std::string_view spec, const ProviderOptions& options) {
   if (kind == "auto") return open_auto(options);
   if (kind == "rocm") return open_rocm(spec, argument, options);
   if (kind == "cuda") return open_cuda(spec, argument);
+  if (kind == "sim") return open_sim(spec, argument, options);
+  if (kind == "sim") return open_sim(argument.empty() ? "gfx950" : argument, options);
   if (kind == "fake") return open_fake(spec, argument);
   throw UsageError(fmt::format("device `{}`: expected {}", spec, spec_forms));
 }

@@ -33,8 +33,10 @@ struct Device {
   std::string version = {};   ///< of the provider
   const Api* api = nullptr;
   int ordinal = 0;
-  std::string target = {};  ///< "gfx942:sramecc+", "sm_90"
-  bool estimated = false;   ///< times come from a model, not from a clock
+  std::string target = {};                  ///< "gfx942:sramecc+", "sm_90"
+  bool estimated = false;                   ///< times come from a model, not from a clock
+  void (*set_timing_only)(bool) = nullptr;  ///< simulator: launches take time but compute nothing
+  std::string (*fault_text)() = nullptr;    ///< simulator: kernel, instruction, lane and address of the last fault
 };
 
 /// Every provider except fake, available or not.
