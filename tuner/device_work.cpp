@@ -166,12 +166,14 @@ namespace {
 
 /// Turns what a variant did wrong into its outcome.
 template <class Work>
-void guarded(RunOutcome& outcome, Work&& work) {
+void guarded(const hip::Device& device, RunOutcome& outcome, Work&& work) {
   try {
     work();
   } catch (const hip::DeviceError& error) {
     outcome.status = is_fault(error.code) ? RunStatus::device_fault : RunStatus::unavailable;
     outcome.reason = error.what();
+    if (const std::string detail = device.fault_text ? device.fault_text() : ""; !detail.empty())
+      outcome.reason += "; " + detail;
   }
 }
 
@@ -192,7 +194,7 @@ DeviceWork::~DeviceWork() = default;
 RunOutcome DeviceWork::run(const VariantJob& job, const RunPlan& plan, const Progress& progress) {
   RunOutcome outcome;
   const Progress quiet = [](const std::string&) {};
-  guarded(outcome, [&] { impl_->run(job, plan, progress ? progress : quiet, outcome); });
+  guarded(impl_->device, outcome, [&] { impl_->run(job, plan, progress ? progress : quiet, outcome); });
   return outcome;
 }
 
@@ -201,7 +203,7 @@ std::vector<RunOutcome> DeviceWork::race(std::span<const VariantJob> jobs, const
   std::vector<RunOutcome> outcomes(jobs.size());
   RunOutcome whole;
   if (progress) progress(step_name(shape));
-  guarded(whole, [&] {
+  guarded(impl_->device, whole, [&] {
     const auto timings = impl_->time(jobs, shape, measure);
     for (std::size_t i = 0; i < jobs.size(); ++i) outcomes[i].timings = {{shape, timings[i]}};
   });

@@ -101,7 +101,6 @@ std::vector<std::string> device_specs(const ProviderOptions& options) {
     for (int i = 0; i < count; ++i) specs.push_back(fmt::format("{}:{}", provider.name, i));
   }
   for (const std::string& target : sim_targets()) specs.push_back("sim:" + target);
-  for (const std::string& spec : sim_specs()) specs.push_back(spec);
   return specs;
 }
 
@@ -113,7 +112,6 @@ Device open_device(std::string_view spec, const ProviderOptions& options) {
   if (kind == "rocm") return open_rocm(spec, argument, options);
   if (kind == "cuda") return open_cuda(spec, argument);
   if (kind == "sim") return open_sim(spec, argument, options);
-  if (kind == "sim") return open_sim(argument.empty() ? "gfx950" : argument, options);
   if (kind == "fake") return open_fake(spec, argument);
   throw UsageError(fmt::format("device `{}`: expected {}", spec, spec_forms));
 }

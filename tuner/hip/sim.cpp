@@ -1,6 +1,7 @@
 #include "tuner/hip/sim.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <memory>
 
@@ -50,5 +51,11 @@ Device open_sim(std::string_view arch, const ProviderOptions& options) {
 }
 
 std::vector<std::string> sim_specs() { return {"sim:gfx950", "sim:gfx942", "sim:gfx90a"}; }
+
+std::vector<std::string> sim_targets() {
+  std::vector<std::string> names;
+  for (const auto& model : sim::device_models()) names.push_back(model.facts->name);
+  return names;
+}
 
 }  // namespace headtune::hip

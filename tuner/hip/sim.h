@@ -14,4 +14,7 @@ Device open_sim(std::string_view arch, const ProviderOptions& options);
 /// Best first: the default when there is no GPU.
 std::vector<std::string> sim_specs();
 
+/// "gfx90a", "gfx942", "gfx950".
+std::vector<std::string> sim_targets();
+
 }  // namespace headtune::hip
