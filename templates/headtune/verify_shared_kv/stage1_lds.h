@@ -34,6 +34,10 @@ inline constexpr Layout layout{V::BLOCK_H * V::EXTEND_LEN,
 template <class V, class Tile>
 struct Lds {
   static constexpr int ROWS = layout<V>.score_rows();
+  // Named constants, so that the sizes are computed by the compiler.
+  static constexpr int STAGES = layout<V>.query_bytes(), NUMERATORS = STAGES + layout<V>.stages_bytes();
+  static constexpr int EXCHANGE = NUMERATORS + layout<V>.numerators_bytes();
+  static constexpr int STATE = EXCHANGE + layout<V>.exchange_bytes();
 
   char *query, *stages, *numerators, *exchange;
   float *reference, *factor;  ///< [ROWS] each
@@ -42,10 +46,10 @@ struct Lds {
 
   HEADTUNE_DEVICE explicit Lds(char* base)
       : query(base),
-        stages(query + layout<V>.query_bytes()),
-        numerators(stages + layout<V>.stages_bytes()),
-        exchange(numerators + layout<V>.numerators_bytes()),
-        reference(reinterpret_cast<float*>(exchange + layout<V>.exchange_bytes())),
+        stages(base + STAGES),
+        numerators(base + NUMERATORS),
+        exchange(base + EXCHANGE),
+        reference(reinterpret_cast<float*>(base + STATE)),
         factor(reference + ROWS),
         partial(factor + ROWS),
         votes(reinterpret_cast<unsigned*>(partial + V::NUM_WARPS * ROWS)) {}
