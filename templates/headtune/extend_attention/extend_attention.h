@@ -42,7 +42,7 @@ HEADTUNE_DEVICE void walk_new_tokens(WaveState<Shape>& state, const Queries<Shap
 template <class Variant>
 HEADTUNE_DEVICE void extend_attention(const VerifyParams& p) {
   constexpr int block = extend_query_block(Variant::EXTEND_LEN);
-  using Shape = WaveShape<Variant, block>;
+  using Shape = WaveShape<Variant, block, false>;
   const Request request = Request::read(p, blockIdx.z);
   const int first_token = blockIdx.y * block;
   if (first_token >= request.qo_len) return;

@@ -11,8 +11,7 @@ constexpr HEADTUNE_HOST_DEVICE int extend_query_block(int extend_len) { return e
 /// One workgroup per (query head, query block, request). No workspace.
 constexpr Launch extend_launch(const Problem& problem, const Config& config, const DeviceLimits& device, int batch) {
   const int block = extend_query_block(problem.extend_len);
-  const tile::ColumnShape columns = tile::column_shape(problem.v_head_dim, device.wave_size);
-  const int lds = 4 * register_path::lds_floats(config.num_warps, config.row_warps, block, columns.chunk);
+  const int lds = register_path::lds_bytes(problem, config, block, device.wave_size, 0);
   return {problem.num_q_heads, ceil_div(problem.extend_len, block), batch, config.num_warps * device.wave_size, lds};
 }
 

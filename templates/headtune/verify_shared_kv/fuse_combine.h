@@ -27,9 +27,13 @@ HEADTUNE_DEVICE bool is_last_workgroup(unsigned* counter, int used, float* lds) 
 template <class Variant>
 HEADTUNE_DEVICE void combine_when_last(const VerifyParams& p, const Request& request, const Rows<Variant>& rows,
                                        int used, float* lds) {
+  __syncthreads();  // the caller's use of LDS has ended
   unsigned* counter = p.split_done + request.index * gridDim.x + blockIdx.x;
   if (used > 1 && !is_last_workgroup(counter, used, lds)) return;
-  if (used == 1) tile::release_device(), __syncthreads();
+  if (used == 1) {
+    tile::release_device();
+    __syncthreads();
+  }
   Combine<Variant, Variant::BLOCK_H * Variant::EXTEND_LEN, Variant::NUM_WARPS * tile::wave_size>(p, request, rows,
                                                                                                  used, lds).run();
 }

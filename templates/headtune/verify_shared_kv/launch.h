@@ -7,10 +7,7 @@
 #include <headtune/verify_shared_kv/lds_layout.h>
 #include <headtune/verify_shared_kv/ring_layout.h>
 #include <headtune/verify_shared_kv/splits.h>
-// lds_path::lds_bytes(problem, config, wave_size, key_step): LDS of stage1_lds.h
-#if __has_include(<headtune/verify_shared_kv/stage1_lds_layout.h>)
 #include <headtune/verify_shared_kv/stage1_lds_layout.h>
-#endif
 
 namespace headtune {
 
@@ -63,17 +60,17 @@ constexpr int num_splits(const Problem& problem, const Config& config, const Dev
 
 /// Dynamic LDS of stage 1.
 constexpr int stage1_lds_bytes(const Problem& problem, const Config& config, const DeviceLimits& device) {
-  int path = register_path::lds_bytes(problem, config, device.wave_size);
-  if (config.load_path == 2) {
-    const int ring = ring_path::lds_bytes(problem, config);
-    path = path > ring ? path : ring;
+  const int rows = config.block_h * problem.extend_len;
+  int path = 0;
+  if (config.load_path == 1) {
+    path = lds_path::lds_bytes(problem, config, device.wave_size, key_step(device.family));
+  } else {
+    const int ring = config.load_path == 2 ? ring_path::lds_bytes(problem, config) : 0;
+    const int merge = register_path::lds_bytes(problem, config, rows, device.wave_size, ring);
+    path = ring > merge ? ring : merge;
   }
-#if __has_include(<headtune/verify_shared_kv/stage1_lds_layout.h>)
-  if (config.load_path == 1) path = lds_path::lds_bytes(problem, config, device.wave_size, key_step(device.family));
-#endif
-  const int combine = config.fuse_combine ? combine_lds_bytes(problem, config, config.block_h * problem.extend_len,
-                                                              config.num_warps * device.wave_size)
-                                          : 0;
+  const int combine =
+      config.fuse_combine ? combine_lds_bytes(problem, config, rows, config.num_warps * device.wave_size) : 0;
   return path > combine ? path : combine;
 }
 

@@ -14,18 +14,40 @@ constexpr HEADTUNE_HOST_DEVICE int row_blocks(int rows, int row_warps) {
 
 namespace register_path {
 
-/// The merge of waves passes one chunk of output columns at a time through LDS: floats per wave and 16-row block.
-constexpr HEADTUNE_HOST_DEVICE int merge_chunk_floats(int chunk_columns) { return 16 * (chunk_columns + 4); }
+/// LDS that the merge of waves may take where nothing larger is there anyway: leaves room for two workgroups in 64 KiB
+/// with the usual 4 waves.
+inline constexpr int merge_budget = 36 * 1024;
 
-/// Chunks of all waves, then running maximum and sum per wave and row.
-constexpr HEADTUNE_HOST_DEVICE int lds_floats(int num_warps, int row_warps, int rows, int chunk_columns) {
-  const int key_warps = num_warps / row_warps;
-  return num_warps * merge_chunk_floats(chunk_columns) + 2 * key_warps * row_blocks(rows, row_warps) * 16;
+/// Waves merge through LDS in units of 16 rows and `chunk` columns (ColumnShape); rows are padded against bank conflicts.
+constexpr HEADTUNE_HOST_DEVICE int unit_floats(int chunk) { return 16 * (chunk + 4); }
+
+/// Units of each wave that pass through LDS at a time: as many as fit, a divisor of all of them.
+constexpr HEADTUNE_HOST_DEVICE int units_per_pass(int units, int num_warps, int chunk, int budget) {
+  int most = units;
+  while (most > 1 && (units % most != 0 || num_warps * most * unit_floats(chunk) * 4 > budget)) --most;
+  return most;
 }
 
-constexpr int lds_bytes(const Problem& problem, const Config& config, int wave_size) {
-  const tile::ColumnShape columns = tile::column_shape(problem.v_head_dim, wave_size);
-  return 4 * lds_floats(config.num_warps, config.row_warps, config.block_h * problem.extend_len, columns.chunk);
+/// What the merge keeps in LDS: the units of one pass, then running maximum and sum per key wave and row.
+struct MergeShape {
+  int units;     ///< of one wave
+  int per_pass;  ///< of them
+  int floats;    ///< in all
+};
+
+constexpr HEADTUNE_HOST_DEVICE MergeShape merge_shape(int num_warps, int row_warps, int rows, int v_head_dim,
+                                                      int wave_size, int budget) {
+  const int chunk = tile::column_shape(v_head_dim, wave_size).chunk;
+  const int blocks = row_blocks(rows, row_warps);
+  const int units = blocks / row_warps * (v_head_dim / chunk);
+  const int per_pass = units_per_pass(units, num_warps, chunk, budget);
+  return {units, per_pass, num_warps * per_pass * unit_floats(chunk) + 2 * (num_warps / row_warps) * blocks * 16};
+}
+
+/// `rows` of the workgroup; `budget`: LDS that the walk over the keys used anyway, if any.
+constexpr int lds_bytes(const Problem& problem, const Config& config, int rows, int wave_size, int budget) {
+  return 4 * merge_shape(config.num_warps, config.row_warps, rows, problem.v_head_dim, wave_size,
+                         budget > merge_budget ? budget : merge_budget).floats;
 }
 
 }  // namespace register_path

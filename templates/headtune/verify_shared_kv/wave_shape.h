@@ -3,11 +3,13 @@
 
 #include <headtune/tile/tile.h>
 #include <headtune/verify_shared_kv/lds_layout.h>
+#include <headtune/verify_shared_kv/ring_layout.h>
 
 namespace headtune {
 
-/// `rows`: (head, new token) rows of the workgroup. Waves are laid row_warps x key_warps.
-template <class Variant, int rows_>
+/// `rows`: (head, new token) rows of the workgroup. Waves are laid row_warps x key_warps. `has_ring`: keys come through
+/// the ring of key_ring.h.
+template <class Variant, int rows_, bool has_ring = Variant::LOAD_PATH == 2>
 struct WaveShape {
   using Element = typename tile::ElementOf<Variant::DTYPE>::type;
 
@@ -26,6 +28,14 @@ struct WaveShape {
   static constexpr tile::ColumnShape columns = tile::column_shape(Variant::V_HEAD_DIM, tile::wave_size);
   static constexpr int vector = columns.vector;
   static constexpr int groups = Variant::V_HEAD_DIM / columns.group;
+
+  static constexpr int ring_bytes =
+      has_ring
+          ? ring_path::ring_bytes(Variant::BLOCK_N, Variant::HEAD_DIM, Variant::V_HEAD_DIM, Variant::NUM_STAGES)
+          : 0;
+  static constexpr register_path::MergeShape merge =
+      register_path::merge_shape(num_warps, row_warps, rows, Variant::V_HEAD_DIM, tile::wave_size,
+                                 ring_bytes > register_path::merge_budget ? ring_bytes : register_path::merge_budget);
 
   static_assert(num_warps % row_warps == 0, "NUM_WARPS must be a multiple of ROW_WARPS");
   static_assert(Variant::HEAD_DIM % 32 == 0, "HEAD_DIM must be a multiple of 32");
