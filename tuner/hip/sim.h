@@ -1,18 +1,16 @@
-// Provider over the simulator: gfx90a, gfx942 and gfx950 on the CPU, with estimated times.
+// Provider over the simulator (tuner/sim): AMD code objects executed on the CPU, times from a cycle model.
 #pragma once
 
 #include "tuner/hip/provider.h"
 
 namespace headtune::hip {
 
-Provider sim_provider();
+/// Always available; a module needs headtune-toolchain with comgr when it is loaded, found as ProviderOptions::rocm
+/// says.
+Provider sim_provider(const ProviderOptions& options = {});
 
-/// Opens "gfx950". Throws UsageError for an architecture that is not simulated. Loading code needs a disassembler,
-/// which `options.rocm` helps to find.
-Device open_sim(std::string_view arch, const ProviderOptions& options);
-
-/// Best first: the default when there is no GPU.
-std::vector<std::string> sim_specs();
+/// "gfx950" or an ordinal; throws UsageError.
+Device open_sim(std::string_view spec, std::string_view argument, const ProviderOptions& options = {});
 
 /// "gfx90a", "gfx942", "gfx950".
 std::vector<std::string> sim_targets();
