@@ -37,7 +37,7 @@ struct Mla {
   static constexpr int IS_CAUSAL = 1, EXTEND_LEN = L, DTYPE = 0, KV_DTYPE = 0, INDEX_BITS = 32;
   static constexpr int BLOCK_H = H, BLOCK_N = N, NUM_WARPS = WARPS, ROW_WARPS = 1, LOAD_PATH = 1, NUM_STAGES = STAGES;
   static constexpr int WAVES_PER_EU = 1, WORKGROUPS_PER_CU = 1, MIN_KEYS_PER_SPLIT = 128, MAX_SPLITS = 128;
-  static constexpr int STAGE2_WARPS = 4, FUSE_COMBINE = 0;
+  static constexpr int STAGE2_WARPS = 4, STAGE2_ROWS = 1, FUSE_COMBINE = 0;
 };
 
 template <class V>
@@ -265,6 +265,7 @@ void time_cell(const std::vector<Kernel>& kernels, int batch, int context) {
   CHECK(cudaStreamCreate(&stream));
   for (const Kernel& k : kernels) {
     p.num_splits = headtune::num_splits(k.problem, k.config, h200, batch, context);
+    if (const char* splits = std::getenv("SPLITS")) p.num_splits = std::atoi(splits);
     p.min_keys_per_split = k.config.min_keys_per_split;
     const auto space = headtune::workspace(k.problem, k.config, batch, p.num_splits);
     CHECK(cudaMalloc(&p.partial_out, space.partial_out_bytes));
