@@ -78,11 +78,18 @@ void note_scalar(std::vector<std::uint16_t>& list, int index, int words) {
   for (int word = 0; word < words; ++word) list.push_back(static_cast<std::uint16_t>(kScalarRegister + index + word));
 }
 
+/// Leading operands that are written; some mnemonics have forms with and without a result.
+std::uint32_t destinations(const Inst& inst) {
+  if (inst.klass == Class::vmem_atomic) return inst.cache & glc ? 1 : 0;
+  if (inst.klass == Class::vmem_load && inst.lds) return 0;
+  return inst.entry->destinations;
+}
+
 /// Fills the scoreboard's lists.
 void note_registers(Inst& inst) {
   const OpEntry& entry = *inst.entry;
   for (std::uint32_t n = 0; n < inst.count; ++n) {
-    const bool written = n < entry.destinations;
+    const bool written = n < destinations(inst);
     note(written ? inst.writes : inst.reads, inst.op[n]);
     if (written && n == 0 && (entry.flags & (reads_dst | keeps_high))) note(inst.reads, inst.op[n]);
   }

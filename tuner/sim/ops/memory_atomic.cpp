@@ -71,7 +71,11 @@ void compare_swap(Wave& wave, const Inst& inst) {
 
 using Table = std::vector<OpEntry>;
 
-OpEntry entry(const char* name, Handler handler) { return {name, handler, Class::vmem_atomic, 0, 0, {}}; }
+OpEntry entry(const char* name, Handler handler) {
+  // A buffer's data register is source and, when a result is asked for, destination.
+  const std::uint16_t flags = name[0] == 'b' ? reads_dst : 0;
+  return {name, handler, Class::vmem_atomic, 0, flags, {}};
+}
 
 #define HEADTUNE_SIM_ATOMIC(suffix, T, Op)                                              \
   table.push_back(entry("global_atomic_" suffix, modify<point_global, T, atomic::Op>)); \

@@ -17,7 +17,7 @@ inline void extract6(const Wave& wave, int index, int element, std::uint32_t* to
     to[lane] = static_cast<std::uint32_t>((std::uint64_t{high[lane]} << 32 | low[lane]) >> shift) & 63;
 }
 
-template <SmallFloat F>
+template <Encoding F>
 void widen_codes(const std::uint32_t* codes, bool flush, float* to) {
   for (int lane = 0; lane < kLanes; ++lane) to[lane] = widen<F>(codes[lane]);
   if (!flush) return;

@@ -11,19 +11,19 @@ namespace headtune::sim::HEADTUNE_SIM_ISA {
 enum class Format : std::uint8_t { f64, f32, xf32, f16, bf16, e4m3fn, e5m2, e4m3fnuz, e5m2fnuz, e2m3, e3m2, e2m1, i8 };
 
 /// A float of sign, `exponent` and `mantissa` bits. `nan` tells which encodings are not numbers.
-struct SmallFloat {
+struct Encoding {
   int exponent, mantissa, bias;
   enum { ieee, none, all_ones, minus_zero } nan;
 };
 
-inline constexpr SmallFloat kF16{5, 10, 15, SmallFloat::ieee};
-inline constexpr SmallFloat kE4m3fn{4, 3, 7, SmallFloat::all_ones};
-inline constexpr SmallFloat kE5m2{5, 2, 15, SmallFloat::ieee};
-inline constexpr SmallFloat kE4m3fnuz{4, 3, 8, SmallFloat::minus_zero};
-inline constexpr SmallFloat kE5m2fnuz{5, 2, 16, SmallFloat::minus_zero};
-inline constexpr SmallFloat kE2m3{2, 3, 1, SmallFloat::none};
-inline constexpr SmallFloat kE3m2{3, 2, 3, SmallFloat::none};
-inline constexpr SmallFloat kE2m1{2, 1, 1, SmallFloat::none};
+inline constexpr Encoding kF16{5, 10, 15, Encoding::ieee};
+inline constexpr Encoding kE4m3fn{4, 3, 7, Encoding::all_ones};
+inline constexpr Encoding kE5m2{5, 2, 15, Encoding::ieee};
+inline constexpr Encoding kE4m3fnuz{4, 3, 8, Encoding::minus_zero};
+inline constexpr Encoding kE5m2fnuz{5, 2, 16, Encoding::minus_zero};
+inline constexpr Encoding kE2m3{2, 3, 1, Encoding::none};
+inline constexpr Encoding kE3m2{3, 2, 3, Encoding::none};
+inline constexpr Encoding kE2m1{2, 1, 1, Encoding::none};
 
 /// Bits per element.
 constexpr int width(Format format) {
@@ -49,7 +49,7 @@ constexpr int width(Format format) {
 constexpr bool is_16_bit(Format format) { return width(format) == 16; }
 
 /// Exact value of the low bits of `code`; written so that a loop over lanes vectorises.
-template <SmallFloat F>
+template <Encoding F>
 inline float widen(std::uint32_t code) {
   constexpr std::uint32_t magnitude_bits = (1u << (F.exponent + F.mantissa)) - 1;
   const std::uint32_t magnitude = code & magnitude_bits;
@@ -63,12 +63,12 @@ inline float widen(std::uint32_t code) {
   std::uint32_t denormal_bits;
   std::memcpy(&denormal_bits, &denormal, 4);
   bits = magnitude >> F.mantissa ? bits : denormal_bits;
-  if constexpr (F.nan == SmallFloat::ieee) {
+  if constexpr (F.nan == Encoding::ieee) {
     constexpr std::uint32_t top = ((1u << F.exponent) - 1) << F.mantissa;
     bits = magnitude >= top ? 0x7f800000 | (magnitude << (23 - F.mantissa)) : bits;
-  } else if constexpr (F.nan == SmallFloat::all_ones) {
+  } else if constexpr (F.nan == Encoding::all_ones) {
     bits = magnitude == magnitude_bits ? 0x7fc00000 : bits;
-  } else if constexpr (F.nan == SmallFloat::minus_zero) {
+  } else if constexpr (F.nan == Encoding::minus_zero) {
     bits = (magnitude == 0 && sign) ? 0x7fc00000 : bits;
   }
   bits |= sign;
