@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <catch2/catch_test_macros.hpp>
-#include <cstdlib>
 #include <optional>
 #include <set>
 
@@ -27,9 +26,10 @@ std::string first_real_device() {
   return {};
 }
 
+std::string chosen_spec;
+
 Choice choose() {
-  const char* wanted = std::getenv("HEADTUNE_TEST_DEVICE");
-  const std::string spec = wanted ? wanted : first_real_device();
+  const std::string spec = chosen_spec.empty() ? first_real_device() : chosen_spec;
   if (spec.empty()) return {{}, "no GPU on this machine"};
   try {
     return {hip::open_device(spec), ""};
@@ -56,6 +56,8 @@ void require_compiled(const Config& config, const Binary& binary) {
 }
 
 }  // namespace
+
+void choose_device(const std::string& spec) { chosen_spec = spec; }
 
 const hip::Device& device() {
   static const Choice choice = choose();

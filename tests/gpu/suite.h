@@ -12,7 +12,10 @@
 
 namespace headtune::test {
 
-/// $HEADTUNE_TEST_DEVICE ("sim:gfx950"), else the first real device. Skips the test, saying why, when there is none.
+/// Before the first test; empty: the first real device.
+void choose_device(const std::string& spec);
+
+/// The chosen device. Skips the test, saying why, when there is none.
 const hip::Device& device();
 const Arch& device_arch();
 
