@@ -142,8 +142,8 @@ struct Runner::Impl {
   json ask(const json& message, Death& death) {
     const auto answer = child.request(message, death);
     if (!answer) return nullptr;
-    if (answer->contains("unavailable"))
-      throw UnavailableError(fmt::format("{}", answer->at("unavailable").get<std::string>()));
+    if (answer->contains("failed"))
+      throw Failure(static_cast<Exit>(answer->at("exit").get<int>()), answer->at("failed").get<std::string>());
     return answer->at("outcome");
   }
 

@@ -2,7 +2,7 @@
 // typed outcome of that variant, and the next variant gets a fresh process.
 //
 // Protocol: one JSON object a line (runner_wire.h). The child answers a request with {"step": ...} before each step and
-// ends with {"outcome": ...} or {"unavailable": ...}.
+// ends with {"outcome": ...} or {"failed": text, "exit": code}.
 #pragma once
 
 #include <memory>

@@ -95,8 +95,10 @@ int serve_runner(const std::string& device, const std::filesystem::path& rocm) {
   for (std::string line; std::getline(std::cin, line);) {
     try {
       if (!service.answer(json::parse(line), answers)) std::_Exit(0);  // destructors would call into a lost context
+    } catch (const Failure& failure) {
+      answers.send({{"failed", failure.what()}, {"exit", static_cast<int>(failure.code())}});
     } catch (const std::exception& error) {
-      answers.send({{"unavailable", error.what()}});
+      answers.send({{"failed", error.what()}, {"exit", static_cast<int>(Exit::unavailable)}});
     }
   }
   return 0;

@@ -114,8 +114,14 @@ TEST_CASE("a device that cannot be opened is named, not a crash") {
   RunnerOptions wrong = options(fake);
   wrong.device = "fake:/nonexistent.json";
   Runner runner(wrong);
-  CHECK_THROWS_AS(runner.environment(""), UnavailableError);
   CHECK_THROWS_WITH(runner.run(job(64), plan()), ContainsSubstring("/nonexistent.json: cannot be read"));
+  wrong.device = "tpu:0";
+  try {
+    Runner(wrong).environment("");
+    FAIL("opened a device that does not exist");
+  } catch (const Failure& failure) {
+    CHECK(failure.code() == Exit::usage);
+  }
 }
 
 TEST_CASE("finalists race in the runner process; a crash there is everyone's") {
