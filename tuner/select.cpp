@@ -191,4 +191,30 @@ std::vector<Choice> select(const std::vector<Candidate>& candidates, const Selec
   return best.back().choices;
 }
 
+std::vector<std::size_t> finalists(const std::vector<Candidate>& candidates) {
+  // Screening sees the clock ramp and few samples: 10 % covers both. Eight keep an interleaved race short.
+  constexpr double near = 1.10, near_at_one_context = 1.05;
+  constexpr std::size_t most = 8, most_at_one_context = 2;
+  const auto all = ratios_of(candidates);
+  std::set<Point> points;
+  std::set<int> contexts;
+  for (const Candidate& candidate : candidates)
+    for (const PointTime& time : candidate.times) points.insert(time.point), contexts.insert(time.point.context);
+
+  std::set<std::size_t> chosen;
+  const auto take = [&](const std::vector<int>& range, double limit, std::size_t count) {
+    const Segment segment = segment_of(points, range);
+    std::vector<std::tuple<double, std::vector<int>, std::size_t>> scores;
+    for (std::size_t i = 0; i < all.size(); ++i)
+      if (complete(all[i], segment))
+        scores.emplace_back(mean_log(all[i], segment, 0), order_key(candidates[i].config), i);
+    std::sort(scores.begin(), scores.end());
+    for (std::size_t i = 0; i < std::min(count, scores.size()); ++i)
+      if (std::get<0>(scores[i]) <= std::get<0>(scores[0]) + std::log(limit)) chosen.insert(std::get<2>(scores[i]));
+  };
+  if (!points.empty()) take({contexts.begin(), contexts.end()}, near, most);
+  for (const int context : contexts) take({context}, near_at_one_context, most_at_one_context);
+  return {chosen.begin(), chosen.end()};
+}
+
 }  // namespace headtune

@@ -64,4 +64,7 @@ struct Choice {
 /// at every point of its context range.
 std::vector<Choice> select(const std::vector<Candidate>& candidates, const SelectOptions& options = {});
 
+/// Indices of the candidates worth timing again against each other: near the best overall or at one context.
+std::vector<std::size_t> finalists(const std::vector<Candidate>& candidates);
+
 }  // namespace headtune

@@ -1,0 +1,31 @@
+// Winners in a results database -> a table with its evidence.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "codegen/tuned_table.h"
+#include "tuner/store.h"
+
+namespace headtune {
+
+/// Architectures that the database has winners for.
+std::vector<std::string> tuned_archs(const Store& store);
+
+/// One row per cell. Where several environments tuned a cell: measured before estimated, rows of `template_hash` before
+/// stale ones, then the newest compiler and runtime, then the better time.
+TunedTable build_table(const Store& store, const std::string& arch, const std::string& template_hash);
+
+/// Marks the rows whose templates are not `template_hash`; returns one line per stale row, expected and actual.
+std::vector<std::string> mark_stale(TunedTable& table, const std::string& template_hash);
+
+/// Cells of `require` ("64,256,576/512@32k") that no row covers.
+std::vector<std::string> empty_cells(const TunedTable& table, const std::string& require);
+
+/// Whether two problems are the same in every field.
+bool same_problem(const Problem& a, const Problem& b);
+
+/// Whether version `a` is older than `b`: numbers inside are compared as numbers ("6.10" is newer than "6.4").
+bool older(const std::string& a, const std::string& b);
+
+}  // namespace headtune

@@ -1,0 +1,149 @@
+// `headtune sweep`: options in, results into the database, winners on the screen.
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "codegen/render.h"
+#include "tuner/cli/commands.h"
+#include "tuner/cli/parse.h"
+#include "tuner/cli/problem_options.h"
+#include "tuner/cli/progress.h"
+#include "tuner/cli/report.h"
+#include "tuner/interrupt.h"
+#include "tuner/op.h"
+#include "tuner/session.h"
+
+namespace headtune::cli {
+namespace {
+
+using nlohmann::json;
+
+struct Options {
+  ProblemOptions problem;
+  SessionOptions session;
+  std::string rocm, contexts = "8k,16k,32k", batch = "1,8,32", db = "headtune.db", templates;
+  bool fresh = false, as_json = false, stats = false;
+};
+
+std::vector<TimedShape> shapes_of(const Options& options) {
+  std::vector<TimedShape> shapes;
+  for (const int context : parse_counts(options.contexts, "--contexts"))
+    for (const int batch : parse_counts(options.batch, "--batch")) shapes.push_back({batch, context});
+  return shapes;
+}
+
+SweepRequest request_of(const Options& options) {
+  SweepRequest request;
+  request.op = find_op(options.problem.op).name();
+  request.shapes = shapes_of(options);
+  request.fresh = options.fresh;
+  return request;
+}
+
+json report_json(const Store& store, std::int64_t environment, const ProblemReport& report, bool ranked) {
+  json value = {{"problem", problem_json(report.problem)}, {"counts", counts_json(report.counts)}};
+  if (ranked)
+    value["winners"] = winners_json(store, environment, report);
+  else
+    value["variants"] = resources_json(store.variants(environment, report.problem_id));
+  return value;
+}
+
+/// Pruned configurations have no resources to report.
+std::vector<StoredVariant> rendered(std::vector<StoredVariant> variants) {
+  std::erase_if(variants, [](const StoredVariant& v) { return v.status == Status::pruned; });
+  return variants;
+}
+
+std::string report_text(const Store& store, std::int64_t environment, const ProblemReport& report, bool ranked) {
+  return describe(report.problem) + "\n" +
+         (ranked ? winners_text(store, environment, report)
+                 : resources_text(rendered(store.variants(environment, report.problem_id))));
+}
+
+std::string stats_text(const std::vector<ProblemReport>& reports) {
+  SweepSeconds sum;
+  int variants = 0;
+  for (const ProblemReport& report : reports) {
+    sum.wall += report.seconds.wall, sum.device += report.seconds.device;
+    sum.compile += report.seconds.compile, sum.compile_wait += report.seconds.compile_wait;
+    variants += report.counts.compiled + report.counts.failed;
+  }
+  const double own = std::max(0.0, sum.wall - sum.device - sum.compile_wait);
+  return fmt::format(
+      "{} variants in {:.1f} s: {:.1f} per second; compiling {:.1f} s in all processes, {:.1f} s waited for; device "
+      "{:.1f} s; own work {:.2f} ms per variant\n",
+      variants, sum.wall, variants / std::max(sum.wall, 1e-9), sum.compile, sum.compile_wait, sum.device,
+      1000 * own / std::max(variants, 1));
+}
+
+void print_next_step(const Options& options, const StoredEnvironment& environment) {
+  fmt::print("next: headtune emit --from {} --format h -o {}.h\n", options.db, environment.arch);
+}
+
+void run(Options options) {
+  options.session.rocm = options.rocm;
+  if (!options.templates.empty()) ::setenv("HEADTUNE_TEMPLATES", options.templates.c_str(), 1);
+  const std::vector<Problem> all = problems(options.problem);
+  const SweepRequest request = request_of(options);
+  catch_interrupts();
+  Session session(options.session);
+  Store store(options.db, Access::create);
+  const SweepLock lock(store.file(),
+                       [&] { fmt::print(stderr, "another sweep is using {}; waiting for it to end\n", options.db); });
+  const SweepSetup setup{store,
+                         store.add(session.environment()),
+                         session.arch(),
+                         session.target(),
+                         session.environment().estimated,
+                         session.compile(),
+                         session.runner(),
+                         templates_dir()};
+  const bool ranked = setup.runner != nullptr;
+  if (!options.as_json) fmt::print("{}\n", environment_text(session.environment()));
+  std::fflush(stdout);
+  Progress progress(options.as_json);
+  std::vector<ProblemReport> reports;
+  json output = {{"environment", environment_text(session.environment())},
+                 {"estimated", session.environment().estimated},
+                 {"problems", json::array()}};
+  for (const Problem& problem : all) {
+    progress.begin(fmt::format("[{}/{}] {}", reports.size() + 1, all.size(), describe(problem)));
+    reports.push_back(sweep(setup, request, problem, progress));
+    progress.end();
+    if (options.as_json)
+      output["problems"].push_back(report_json(store, setup.environment, reports.back(), ranked));
+    else
+      fmt::print("{}", report_text(store, setup.environment, reports.back(), ranked));
+    std::fflush(stdout);
+  }
+  if (options.as_json) fmt::print("{}\n", output.dump(2, ' ', false, json::error_handler_t::replace));
+  if (options.stats) fmt::print(stderr, "{}", stats_text(reports));
+  if (ranked && !options.as_json) print_next_step(options, session.environment());
+}
+
+}  // namespace
+
+void add_sweep(CLI::App& app, Exit&) {
+  auto* command = app.add_subcommand("sweep", "Compile, verify and time every configuration; keep all in a database");
+  auto o = std::make_shared<Options>();
+  command->add_option("--device", o->session.device, "rocm:0, cuda:0, sim:gfx950, auto, or none to compile only")
+      ->capture_default_str();
+  command->add_option("--arch", o->session.arch, "With --device none: gfx90a, gfx942, gfx950, sm_90, ...");
+  add_problem_options(*command, o->problem);
+  command->add_option("--contexts", o->contexts, "Prefix lengths in keys")->capture_default_str();
+  command->add_option("--batch", o->batch, "Requests per call")->capture_default_str();
+  command->add_option("--db", o->db, "Results database; a second sweep goes on with it")->capture_default_str();
+  command->add_option("--jobs,-j", o->session.jobs, "Compile processes [one per core]");
+  command->add_option("--timeout", o->session.timeout_seconds, "Seconds per compile and per step on the device")
+      ->capture_default_str();
+  command->add_option("--rocm", o->rocm, "ROCm root or private hipRTC prefix [search]");
+  command->add_option("--templates", o->templates, "Folder that holds headtune/*.h [search]");
+  command->add_flag("--fresh", o->fresh, "Run finished variants again");
+  command->add_flag("--json", o->as_json, "Machine-readable output");
+  command->add_flag("--stats", o->stats, "Print where the time went");
+  command->callback([o] { run(*o); });
+}
+
+}  // namespace headtune::cli

@@ -1,0 +1,382 @@
+#include "tuner/sweep.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <optional>
+
+#include "codegen/render.h"
+#include "tuner/interrupt.h"
+#include "tuner/op.h"
+#include "tuner/space.h"
+#include "tuner/tolerance.h"
+
+namespace headtune {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+constexpr const char* screened = "screened";  ///< reason of a verified variant whose screening times are complete
+
+/// Screening ranks; the finalists are timed again, interleaved and to full precision.
+MeasureOptions screening() {
+  MeasureOptions options;
+  options.sample_us = 500;
+  options.preheat = {3, 0.03, 1, 60};
+  options.stop = {0.03, 6, 12, 60'000};
+  return options;
+}
+
+/// Constants of the rendered source, without its layout: "HEAD_DIM=64 BLOCK_H=4 ...".
+std::string defines_of(const std::string& source, const std::vector<std::string>& options) {
+  std::string defines;
+  constexpr std::string_view mark = "static constexpr int ";
+  for (std::size_t at = 0; (at = source.find(mark, at)) != std::string::npos;) {
+    at += mark.size();
+    std::string constant = source.substr(at, source.find(';', at) - at);
+    constant.erase(std::remove(constant.begin(), constant.end(), ' '), constant.end());
+    defines += (defines.empty() ? "" : " ") + constant;
+  }
+  for (const std::string& option : options)
+    if (option.rfind("-I", 0) != 0) defines += " " + option;
+  return defines;
+}
+
+/// A pruned configuration has no source; its knobs are its key.
+std::string knob_defines(const Config& config) { return "pruned " + to_string(config); }
+
+Status status_of(const Binary& binary) {
+  switch (binary.status) {
+    case CompileStatus::ok:
+      return Status::compiled;
+    case CompileStatus::error:
+      return Status::compile_error;
+    case CompileStatus::crashed:
+      return Status::compile_crashed;
+    case CompileStatus::timed_out:
+      return Status::compile_timed_out;
+  }
+  return Status::compile_error;
+}
+
+Status status_of(RunStatus status) {
+  switch (status) {
+    case RunStatus::ok:
+      return Status::verified;
+    case RunStatus::verify_failed:
+      return Status::verify_failed;
+    case RunStatus::device_fault:
+      return Status::device_fault;
+    case RunStatus::unavailable:
+      return Status::unavailable;
+    case RunStatus::crashed:
+      return Status::crashed;
+    case RunStatus::timed_out:
+      return Status::timed_out;
+  }
+  return Status::crashed;
+}
+
+std::string reason_of(const Binary& binary) {
+  if (binary.status == CompileStatus::crashed) return fmt::format("compiler ended by signal {}", binary.signal);
+  if (binary.status == CompileStatus::timed_out) return "compiler killed after its time limit";
+  const auto error = binary.log.find("error:");
+  return binary.status == CompileStatus::ok ? "" : binary.log.substr(error == std::string::npos ? 0 : error, 400);
+}
+
+StoredTiming stored(const ShapeTiming& shape, const Problem& problem, bool estimated) {
+  const Timing& t = shape.timing;
+  const Case work = uniform_case("", shape.shape.batch, shape.shape.context, problem.extend_len);
+  return {shape.shape.context,
+          shape.shape.batch,
+          t.method,
+          t.median_us,
+          t.interval.low,
+          t.interval.high,
+          static_cast<long long>(byte_floor(problem, work)),
+          t.clock_mhz,
+          t.flags(),
+          estimated,
+          t.samples_us};
+}
+
+double error_bound(const Problem& problem) {
+  int keys = 1;
+  for (const Case& shape : quick_cases(problem)) keys = std::max(keys, shape.longest_prefix() + problem.extend_len);
+  return relative_l2_bound(tolerance(problem, keys));
+}
+
+/// The sweep of one problem.
+class ProblemSweep {
+ public:
+  ProblemSweep(const SweepSetup& setup, const SweepRequest& request, const Problem& problem, SweepObserver& observer)
+      : setup_(setup), request_(request), problem_(problem), observer_(observer) {
+    report_.problem = problem;
+    report_.problem_id = setup.store.add(StoredProblem{request.op, problem});
+    options_ = compile_options(setup.target, setup.templates);
+    template_hash_ = template_hash(request.op, setup.templates);
+  }
+
+  ProblemReport run() {
+    const auto start = Clock::now();
+    plan();
+    work();
+    if (setup_.runner != nullptr) {
+      settle_finalists();
+      choose();
+    }
+    report_.seconds.wall = seconds_since(start);
+    return report_;
+  }
+
+ private:
+  struct Pending {
+    StoredVariant variant;
+    bool verified = false;  ///< in an earlier sweep; only times are missing
+  };
+
+  /// Fills pending_ with what the database lacks.
+  void plan() {
+    const Space space = read_space(setup_.templates / "headtune" / request_.op / "space.json");
+    const Candidates candidates = enumerate(space, problem_, setup_.arch);
+    if (candidates.legal.empty()) require_legal(space, problem_, setup_.arch);  // throws with the reasons
+    counts().total = static_cast<int>(candidates.legal.size() + candidates.pruned.size());
+    for (const Pruned& pruned : candidates.pruned) put_pruned(pruned);
+    for (const Config& config : candidates.legal) plan_variant(config);
+    observer_.step(counts(), "planned");
+  }
+
+  void put_pruned(const Pruned& pruned) {
+    StoredVariant variant = blank(pruned.config, knob_defines(pruned.config), "");
+    ++counts().pruned;
+    if (setup_.store.find(variant)) return;
+    variant.status = Status::pruned;
+    variant.reason = pruned.reason;
+    setup_.store.put(variant);
+  }
+
+  void plan_variant(const Config& config) {
+    StoredVariant variant = blank(config, defines_of(render_source(config), options_), template_hash_);
+    const auto known = setup_.store.find(variant);
+    if (!known || request_.fresh) {
+      pending_.push_back({variant, false});
+    } else if (known->status == Status::compiled && setup_.runner == nullptr) {
+      ++counts().resumed;
+    } else if (failed(known->status)) {
+      ++counts().resumed, ++known_failures_;
+    } else if (missing_shapes(known->id).empty() && known->status != Status::compiled) {
+      ++counts().resumed;
+    } else {
+      pending_.push_back({*known, known->status != Status::compiled});
+    }
+  }
+
+  StoredVariant blank(const Config& config, std::string defines, std::string hash) const {
+    StoredVariant variant;
+    variant.environment = setup_.environment;
+    variant.problem = report_.problem_id;
+    variant.config = config;
+    variant.defines = std::move(defines);
+    variant.template_hash = std::move(hash);
+    return variant;
+  }
+
+  std::string render_source(const Config& config) const {
+    return render(request_.op, problem_, config, request_.index_bits);
+  }
+
+  CompileJob compile_job(const Config& config) const { return {render_source(config), setup_.target, options_}; }
+
+  std::vector<TimedShape> missing_shapes(std::int64_t variant) const {
+    std::vector<TimedShape> missing = request_.shapes;
+    for (const StoredTiming& timing : setup_.store.timings(variant))
+      std::erase(missing, TimedShape{timing.batch, timing.context});
+    return missing;
+  }
+
+  /// Compiles everything pending and runs each variant as soon as it is compiled.
+  void work() {
+    std::vector<CompileJob> jobs;
+    for (const Pending& pending : pending_) jobs.push_back(compile_job(pending.variant.config));
+    CompileQueue queue(setup_.compile, std::move(jobs));
+    for (auto waiting = Clock::now();; waiting = Clock::now()) {
+      auto compiled = queue.next();
+      report_.seconds.compile_wait += seconds_since(waiting);
+      if (interrupted()) throw Interrupted("interrupted; everything finished is kept, the same command goes on");
+      if (!compiled) return;
+      finish(pending_[compiled->first], std::move(compiled->second));
+    }
+  }
+
+  void finish(Pending& pending, Binary binary) {
+    StoredVariant& variant = pending.variant;
+    report_.seconds.compile += binary.cached ? 0 : binary.seconds;
+    if (!pending.verified) {
+      variant.status = status_of(binary);
+      variant.reason = reason_of(binary);
+      variant.resources = binary.kernels;
+      variant.compile_seconds = binary.seconds;
+      variant.verify_error.reset();
+      variant.id = setup_.store.put(variant);
+    }
+    if (binary.status != CompileStatus::ok) {
+      ++counts().failed;
+    } else {
+      ++counts().compiled;
+      if (setup_.runner != nullptr) verify_and_screen(pending, std::move(binary.code));
+    }
+    observer_.step(counts(), to_string(variant.config));
+  }
+
+  VariantJob variant_job(const Config& config, std::vector<std::byte> code) const {
+    return {request_.op, problem_, config, request_.index_bits, std::move(code)};
+  }
+
+  void verify_and_screen(Pending& pending, std::vector<std::byte> code) {
+    StoredVariant& variant = pending.variant;
+    RunPlan run;
+    run.verify = !pending.verified;
+    run.shapes = pending.verified ? missing_shapes(variant.id) : request_.shapes;
+    run.measure = screening();
+    const RunOutcome outcome = setup_.runner->run(variant_job(variant.config, std::move(code)), run);
+    // Ctrl-C reaches the runner too; its end then says nothing about the variant.
+    if (interrupted() && outcome.status != RunStatus::ok) return;
+    report_.seconds.device += outcome.verify_seconds + outcome.measure_seconds;
+    variant.status = status_of(outcome.status);
+    variant.reason = outcome.status == RunStatus::ok ? screened : outcome.reason;
+    if (outcome.status == RunStatus::ok && run.verify) {
+      variant.verify_error = outcome.verification.relative_l2;
+      variant.verify_tolerance = error_bound(problem_);
+    }
+    if (outcome.status != RunStatus::ok || run.verify)
+      variant.id = setup_.store.put(variant);
+    else
+      setup_.store.set_status(variant.id, Status::verified, screened);
+    outcome.status == RunStatus::ok ? ++counts().verified : ++counts().failed;
+    if (outcome.status != RunStatus::ok) return;
+    for (const ShapeTiming& timing : outcome.timings)
+      setup_.store.put_timing(variant.id, stored(timing, problem_, setup_.estimated));
+    ++counts().timed;
+  }
+
+  TimedCandidates candidates() const {
+    return timed_candidates(setup_.store, setup_.environment, report_.problem_id, template_hash_);
+  }
+
+  /// Estimates do not vary, so screening was already the last word. Measured candidates near the best race once more.
+  void settle_finalists() {
+    const TimedCandidates known = candidates();
+    std::vector<std::size_t> best;
+    if (setup_.estimated)
+      for (std::size_t i = 0; i < known.variants.size(); ++i) best.push_back(i);
+    else
+      best = finalists(known.candidates);
+    if (!setup_.estimated) race(known, best);
+    for (std::size_t i = 0; i < known.variants.size(); ++i) {
+      const StoredVariant& variant = known.variants[i];
+      const bool is_best = std::find(best.begin(), best.end(), i) != best.end();
+      const auto present = setup_.store.find(variant);
+      if (!present || failed(present->status)) continue;
+      if (is_best || present->status != Status::timed)
+        setup_.store.set_status(variant.id, is_best ? Status::timed : Status::outraced, "");
+    }
+  }
+
+  /// Interleaved times of the finalists at every shape, replacing their screening times.
+  void race(const TimedCandidates& known, const std::vector<std::size_t>& best) {
+    const bool settled =
+        std::all_of(best.begin(), best.end(), [&](std::size_t i) { return known.variants[i].status == Status::timed; });
+    if (settled) return;
+    std::vector<VariantJob> jobs = finalist_jobs(known, best);
+    for (const TimedShape& shape : request_.shapes) {
+      if (interrupted()) throw Interrupted("interrupted; everything finished is kept, the same command goes on");
+      observer_.step(counts(),
+                     fmt::format("race of {} at context {}, batch {}", jobs.size(), shape.context, shape.batch));
+      const auto outcomes = setup_.runner->race(jobs, shape, MeasureOptions{});
+      for (std::size_t i = 0; i < outcomes.size(); ++i) put_race(known.variants[best[i]], outcomes[i]);
+    }
+  }
+
+  std::vector<VariantJob> finalist_jobs(const TimedCandidates& known, const std::vector<std::size_t>& best) {
+    std::vector<CompileJob> compile_jobs;
+    for (const std::size_t i : best) compile_jobs.push_back(compile_job(known.variants[i].config));
+    std::vector<VariantJob> jobs(best.size());
+    CompileQueue queue(setup_.compile, std::move(compile_jobs));  // from the cache
+    while (auto compiled = queue.next())
+      jobs[compiled->first] =
+          variant_job(known.variants[best[compiled->first]].config, std::move(compiled->second.code));
+    return jobs;
+  }
+
+  void put_race(const StoredVariant& variant, const RunOutcome& outcome) {
+    report_.seconds.device += outcome.measure_seconds;
+    if (outcome.status != RunStatus::ok) return;  // its screening time stays
+    for (const ShapeTiming& timing : outcome.timings)
+      setup_.store.put_timing(variant.id, stored(timing, problem_, setup_.estimated));
+  }
+
+  void choose() {
+    const TimedCandidates known = candidates();
+    std::vector<Candidate> timed;
+    std::vector<StoredVariant> variants;
+    for (std::size_t i = 0; i < known.variants.size(); ++i)
+      if (known.variants[i].status == Status::timed)
+        timed.push_back(known.candidates[i]), variants.push_back(known.variants[i]);
+    SelectOptions options;
+    options.incumbent = incumbent();
+    report_.choices = select(timed, options);
+    std::vector<StoredWinner> winners;
+    for (const Choice& choice : report_.choices)
+      for (const StoredVariant& variant : variants)
+        if (variant.config == choice.winner.config)
+          winners.push_back({variant.id, choice.context_min, choice.context_max, choice.reason});
+    setup_.store.put_winners(setup_.environment, {report_.problem_id}, winners);
+  }
+
+  /// The configuration that won before, if the database has one.
+  std::optional<Config> incumbent() const {
+    const auto winners = setup_.store.winners(setup_.environment, report_.problem_id);
+    for (const StoredVariant& variant : setup_.store.variants(setup_.environment, report_.problem_id))
+      if (!winners.empty() && variant.id == winners.front().variant) return variant.config;
+    return std::nullopt;
+  }
+
+  SweepCounts& counts() { return report_.counts; }
+
+  const SweepSetup& setup_;
+  const SweepRequest& request_;
+  const Problem problem_;
+  SweepObserver& observer_;
+  std::vector<std::string> options_;
+  std::string template_hash_;
+  std::vector<Pending> pending_;
+  int known_failures_ = 0;
+  ProblemReport report_;
+};
+
+}  // namespace
+
+ProblemReport sweep(const SweepSetup& setup, const SweepRequest& request, const Problem& problem,
+                    SweepObserver& observer) {
+  return ProblemSweep(setup, request, problem, observer).run();
+}
+
+TimedCandidates timed_candidates(const Store& store, std::int64_t environment, std::int64_t problem,
+                                 const std::string& template_hash) {
+  TimedCandidates all;
+  for (const StoredVariant& variant : store.variants(environment, problem)) {
+    if (variant.status < Status::verified || variant.template_hash != template_hash) continue;
+    Candidate candidate{variant.config, variant.registers(), {}};
+    for (const StoredTiming& t : store.timings(variant.id))
+      candidate.times.push_back({{t.context, t.batch}, t.median_us, t.low_us, t.high_us});
+    all.candidates.push_back(std::move(candidate));
+    all.variants.push_back(variant);
+  }
+  return all;
+}
+
+}  // namespace headtune
