@@ -44,3 +44,12 @@ target_link_libraries(runner_host PRIVATE headtune_runner)
 headtune_test(runner_test runner_test.cpp LINK headtune_runner LABEL unit)
 target_compile_definitions(runner_test PRIVATE HEADTUNE_RUNNER_HOST="$<TARGET_FILE:runner_host>")
 add_dependencies(runner_test runner_host)
+
+# A shared library in the place of libamdhip64, for the rocm provider's tests.
+add_library(rocm_double SHARED rocm_double.cpp)
+target_link_libraries(rocm_double PRIVATE headtune_project)
+set_target_properties(rocm_double PROPERTIES PREFIX "lib" OUTPUT_NAME amdhip64 SUFFIX ".so.6"
+                      LIBRARY_OUTPUT_DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}/rocm_double/lib")
+headtune_test(hip_rocm_test hip_rocm_test.cpp LINK headtune_measure LABEL unit)
+target_compile_definitions(hip_rocm_test PRIVATE HEADTUNE_ROCM_DOUBLE="${CMAKE_CURRENT_BINARY_DIR}/rocm_double")
+add_dependencies(hip_rocm_test rocm_double)
