@@ -57,7 +57,7 @@ inline float decode_small(const SmallFloat& f, std::uint32_t code) {
 inline std::uint32_t special_code(const SmallFloat& f, bool negative, bool nan) {
   const std::uint32_t sign = negative ? f.codes() : 0;
   if (f.fnuz) return f.codes();
-  if (f.infinity) return sign | (f.largest() + (nan ? 2 : 1));
+  if (f.infinity) return sign | (f.largest() + (nan ? 3 : 1));
   return sign | (f.top_is_nan ? f.codes() - 1 : f.largest());
 }
 
