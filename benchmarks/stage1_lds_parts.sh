@@ -9,12 +9,12 @@ variant() {  # NAME FILE SED-EXPRESSION [FILE SED-EXPRESSION]
   cp -r "$repo/templates" "$work/$1/"
   if [ -n "$2" ]; then sed -i "$3" "$work/$1/templates/headtune/$2"; fi
   if [ -n "${4-}" ]; then sed -i "$5" "$work/$1/templates/headtune/$4"; fi
-  nvcc -std=c++17 -O3 -diag-suppress 177 $arch "-I$work/$1/templates" "$repo/benchmarks/stage1_lds.cu" -o "$work/$1/run" &
+  ${NVCC:-nvcc} -std=c++17 -O3 -diag-suppress 177 $arch "-I$work/$1/templates" "$repo/benchmarks/stage1_lds.cu" -o "$work/$1/run" &
 }
 body=verify_shared_kv/stage1_lds.h
 nvidia=tile/lds_nvidia.h
 variant whole "" ""
-variant no_copies $body 's/if (left > 0) {/if (left > 100000) {/'
+variant no_copies verify_shared_kv/lds_feed.h 's/if (left > 0) {/if (left > 100000) {/'
 variant no_values $body 's/^    tile.multiply_values/    if (tiles > 100000) tile.multiply_values/'
 variant no_softmax $body 's/^    softmax.step(/    if (tiles > 100000) softmax.step(/'
 variant prefetch256 $nvidia 's/L2::128B/L2::256B/'
