@@ -51,7 +51,7 @@ HEADTUNE_DEVICE void extend_attention(const VerifyParams& p) {
   const int key_warp = tile::wave_index() / Shape::row_warps, row_warp = tile::wave_index() % Shape::row_warps;
 
   Queries<Shape> queries;
-  queries.load(p, request, rows, row_warp * Shape::blocks);
+  queries.load(p, request, rows, key_warp, row_warp);
   WaveState<Shape> state;
   state.clear();
   const int end = request.prefix_len;
@@ -63,6 +63,7 @@ HEADTUNE_DEVICE void extend_attention(const VerifyParams& p) {
     state.restart(p.sm_scale * 1.44269504f);
     walk_new_tokens(state, queries, p, request, rows, row_warp * Shape::blocks);
   }
+  if constexpr (Shape::queries_in_lds) __syncthreads();
   merge_waves(state, tile::dynamic_lds(), 1.0f, OutputWriter<Variant>{p, request, rows});
 }
 

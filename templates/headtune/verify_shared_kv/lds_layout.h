@@ -44,10 +44,22 @@ constexpr HEADTUNE_HOST_DEVICE MergeShape merge_shape(int num_warps, int row_war
   return {units, per_pass, num_warps * per_pass * unit_floats(chunk) + 2 * (num_warps / row_warps) * blocks * 16};
 }
 
+/// Whether Q waits in LDS, in operand layout, instead of occupying registers: AMD, where those of K and V in flight,
+/// Q and output would together exceed 256.
+constexpr HEADTUNE_HOST_DEVICE bool queries_in_lds(int head_dim, int wave_size) {
+  return wave_size == 64 && head_dim >= 256;
+}
+
+constexpr HEADTUNE_HOST_DEVICE int query_bytes(int rows, int row_warps, int head_dim, int wave_size) {
+  return queries_in_lds(head_dim, wave_size) ? row_blocks(rows, row_warps) * 16 * head_dim * 2 : 0;
+}
+
 /// `rows` of the workgroup; `budget`: LDS that the walk over the keys used anyway, if any.
 constexpr int lds_bytes(const Problem& problem, const Config& config, int rows, int wave_size, int budget) {
-  return 4 * merge_shape(config.num_warps, config.row_warps, rows, problem.v_head_dim, wave_size,
-                         budget > merge_budget ? budget : merge_budget).floats;
+  const int merge = 4 * merge_shape(config.num_warps, config.row_warps, rows, problem.v_head_dim, wave_size,
+                                    budget > merge_budget ? budget : merge_budget).floats;
+  const int query = query_bytes(rows, config.row_warps, problem.head_dim, wave_size);
+  return query > merge ? query : merge;
 }
 
 }  // namespace register_path

@@ -45,16 +45,17 @@ HEADTUNE_DEVICE void attend_split(const VerifyParams& p, const Request& request,
   if constexpr (Variant::LOAD_PATH == 2) {
     KeyRing<Variant, Shape> ring(keys, tile::dynamic_lds(), key_warp, row_warp * tile::wave_size + tile::lane_index());
     start_ring(ring, range);
-    queries.load(p, request, rows, row_warp * Shape::blocks);
+    queries.load(p, request, rows, key_warp, row_warp);
     state.clear();
     walk_ring(state, queries, ring, range, scale, visible);
     __syncthreads();
   } else
 #endif
   {
-    queries.load(p, request, rows, row_warp * Shape::blocks);
+    queries.load(p, request, rows, key_warp, row_warp);
     state.clear();
     walk_keys(state, queries, keys, range, scale, visible);
+    if constexpr (Shape::queries_in_lds) __syncthreads();
   }
   merge_waves(state, tile::dynamic_lds(), p.v_scale, PartialWriter<Variant>{p, request, rows, split});
 }

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <headtune/verify_shared_kv/key_rows.h>
+#include <headtune/verify_shared_kv/queries.h>
 #include <headtune/verify_shared_kv/wave_shape.h>
 
 namespace headtune {
@@ -77,31 +78,6 @@ struct WaveState {
 #pragma unroll
         for (int c = 0; c < Shape::vector; ++c) output[m][g][c][e] *= factor;
     }
-  }
-};
-
-/// Q of one wave's rows, in operand layout.
-template <class Shape>
-struct Queries {
-  tile::U32x4 word[Shape::blocks][Shape::chunks][tile::rows_per_lane];
-
-  template <class Variant>
-  HEADTUNE_DEVICE void load(const VerifyParams& p, const Request& request, const Rows<Variant>& rows, int first_block) {
-    const int lane = tile::lane_index();
-#pragma unroll
-    for (int m = 0; m < Shape::blocks; ++m)
-#pragma unroll
-      for (int i = 0; i < tile::rows_per_lane; ++i) {
-        const int row = (first_block + m) * 16 + tile::free_lanes * i + tile::free_index(lane);
-        const bool valid = rows.valid(row, request);
-        const char* from =
-            tensor_row<2>(p.q, request.qo_begin + (valid ? rows.token(row) : 0), p.q_stride_token,
-                          valid ? rows.head(row) : rows.first_head, p.q_stride_head) +
-            tile::quarter(lane) * 16;
-#pragma unroll
-        for (int chunk = 0; chunk < Shape::chunks; ++chunk)
-          word[m][chunk][i] = valid ? tile::load_global<tile::U32x4>(from + chunk * 64) : tile::U32x4{0, 0, 0, 0};
-      }
   }
 };
 
@@ -203,14 +179,18 @@ struct Scores {
 #pragma unroll
         for (int u = 0; u < tile::score_tiles; ++u) tile[m][n][u] = start[m];
 #pragma unroll
-    for (int chunk = 0; chunk < Shape::chunks; ++chunk)
+    for (int chunk = 0; chunk < Shape::chunks; ++chunk) {
+      tile::U32x4 query[Shape::blocks][tile::rows_per_lane];
+#pragma unroll
+      for (int m = 0; m < Shape::blocks; ++m) queries.fetch(query[m], m, chunk);
 #pragma unroll
       for (int n = 0; n < Shape::steps; ++n)
 #pragma unroll
         for (int u = 0; u < tile::score_tiles; ++u)
 #pragma unroll
           for (int m = 0; m < Shape::blocks; ++m)
-            tile::mma_scores<typename Shape::Element>(tile[m][n][u], keys.word[n][u][chunk], queries.word[m][chunk]);
+            tile::mma_scores<typename Shape::Element>(tile[m][n][u], keys.word[n][u][chunk], query[m]);
+    }
   }
 
   HEADTUNE_DEVICE void scale(float factor) {
@@ -366,6 +346,7 @@ HEADTUNE_DEVICE void walk_keys(WaveState<Shape>& state, const Queries<Shape>& qu
   slots.load_values(rows.slots, range.first + range.stride);
 #pragma unroll 1
   for (int t = range.first; t < range.end; t += range.stride) {
+    Queries<Shape>::refetch();
     Scores<Shape> scores;
     scores.multiply(keys, queries, state.start);
     keys.load(rows.keys, slots);

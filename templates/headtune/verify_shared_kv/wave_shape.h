@@ -29,6 +29,7 @@ struct WaveShape {
   static constexpr int vector = columns.vector;
   static constexpr int groups = Variant::V_HEAD_DIM / columns.group;
 
+  static constexpr bool queries_in_lds = register_path::queries_in_lds(Variant::HEAD_DIM, tile::wave_size);
   static constexpr int ring_bytes =
       has_ring
           ? ring_path::ring_bytes(Variant::BLOCK_N, Variant::HEAD_DIM, Variant::V_HEAD_DIM, Variant::NUM_STAGES)
