@@ -16,10 +16,14 @@ struct Nvml {
   int (*init)();
   int (*device_by_pci)(const char* bus_id, void** device);
   int (*clock_info)(void* device, int type, unsigned* mhz);
+  int (*throttle_reasons)(void* device, unsigned long long* reasons);
   bool ready = false;
 };
 
 constexpr int nvml_clock_sm = 1;
+// Software power cap, hardware slowdown, software and hardware thermal slowdown, power brake (nvml.h). Not among them:
+// idle, application clocks, display.
+constexpr unsigned long long nvml_held_down = 0x4 | 0x8 | 0x20 | 0x40 | 0x80;
 
 const Nvml& nvml() {
   static const Nvml loaded = [] {
@@ -27,7 +31,9 @@ const Nvml& nvml() {
     const hip::Library library({"libnvidia-ml.so.1"});
     functions.ready = library && library.bind(functions.init, "nvmlInit_v2") &&
                       library.bind(functions.device_by_pci, "nvmlDeviceGetHandleByPciBusId_v2") &&
-                      library.bind(functions.clock_info, "nvmlDeviceGetClockInfo") && functions.init() == 0;
+                      library.bind(functions.clock_info, "nvmlDeviceGetClockInfo") &&
+                      library.bind(functions.throttle_reasons, "nvmlDeviceGetCurrentClocksThrottleReasons") &&
+                      functions.init() == 0;
     return functions;
   }();
   return loaded;
@@ -63,6 +69,11 @@ int ClockReader::mhz() const {
   std::stringstream text;
   text << std::ifstream(sclk_).rdbuf();
   return active_clock(text.str());
+}
+
+bool ClockReader::throttled() const {
+  unsigned long long reasons = 0;
+  return nvml_device_ && nvml().throttle_reasons(nvml_device_, &reasons) == 0 && (reasons & nvml_held_down) != 0;
 }
 
 int active_clock(const std::string& pp_dpm_sclk) {

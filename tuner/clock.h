@@ -14,6 +14,8 @@ class ClockReader {
 
   /// Present core clock; 0 when it cannot be read.
   int mhz() const;
+  /// Whether the device says that heat or power holds its clock down (NVIDIA; false where it cannot be read).
+  bool throttled() const;
 
  private:
   std::filesystem::path sclk_;  ///< AMD: pp_dpm_sclk of the device

@@ -74,7 +74,7 @@ class Subject {
     timing.converged = rule_.converged();
     timing.outraced = outraced_;
     timing.gpu_us = spent_us_;
-    if (!outraced_) timing.overhead_share = overhead_share(timing.median_us);
+    if (!outraced_ && options_.overhead_limit < 1) timing.overhead_share = overhead_share(timing.median_us);
     return timing;
   }
 
@@ -189,6 +189,7 @@ std::string Timing::flags(double overhead_limit) const {
   add(drift, "drift");
   add(!converged && !outraced, "wide");
   add(overhead_share > overhead_limit, "launch_overhead");
+  add(throttled, "throttled");
   return text;
 }
 
@@ -217,9 +218,11 @@ std::vector<Timing> race(const hip::Device& device, std::span<const Enqueue> can
   ClockReader clock(device);
   run_race(subjects, options);
   const int mhz = clock.mhz();
+  const bool throttled = clock.throttled();
   for (Subject& subject : subjects) {
     timings.push_back(subject.finish());
     timings.back().clock_mhz = mhz;
+    timings.back().throttled = throttled;
   }
   return timings;
 }

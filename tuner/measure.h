@@ -30,7 +30,7 @@ struct MeasureOptions {
   int max_calls = 1024;     ///< calls in one graph at most (each is a few graph nodes)
   Preheat::Options preheat;
   StopRule::Options stop;
-  double overhead_limit = 0.05;  ///< share of a sample beyond which the flag launch_overhead is set
+  double overhead_limit = 0.05;  ///< share of a sample beyond which the flag launch_overhead is set; 1: not looked at
 };
 
 struct Timing {
@@ -40,6 +40,7 @@ struct Timing {
   std::string method;         ///< "graph of 48 calls, 16 pools", "estimated"
   double overhead_share = 0;  ///< of a sample, not spent in calls
   int clock_mhz = 0;          ///< while it ran; 0: not readable
+  bool throttled = false;     ///< heat or power held the clock down while it ran, where the device says so
   bool settled = true;        ///< preheating ended in agreement
   bool drift = false;         ///< samples still had a trend
   bool converged = true;      ///< the interval is as narrow as asked for
@@ -48,7 +49,7 @@ struct Timing {
 
   /// Whether the figures may decide anything.
   bool trusted() const { return settled && !drift; }
-  /// "unsettled drift launch_overhead", as stored.
+  /// "unsettled drift wide launch_overhead throttled", as stored.
   std::string flags(double overhead_limit = 0.05) const;
 };
 

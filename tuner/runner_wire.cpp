@@ -67,6 +67,7 @@ json to_json(const Timing& t) {
           {"method", t.method},
           {"overhead_share", t.overhead_share},
           {"clock_mhz", t.clock_mhz},
+          {"throttled", t.throttled},
           {"settled", t.settled},
           {"drift", t.drift},
           {"converged", t.converged},
@@ -82,6 +83,7 @@ Timing timing_from_json(const json& object) {
   t.method = object.at("method");
   t.overhead_share = object.at("overhead_share");
   t.clock_mhz = object.at("clock_mhz");
+  t.throttled = object.at("throttled");
   t.settled = object.at("settled");
   t.drift = object.at("drift");
   t.converged = object.at("converged");
