@@ -31,6 +31,15 @@ TEST_CASE("T11 twelve, six, four, one and fewer heads than a workgroup takes") {
   check(problem(heads, 1, 576, 4, true, 512), some_lengths(4));
 }
 
+TEST_CASE("T11 a configuration made for more heads than there are") {
+  const int heads = GENERATE(5, 3, 1);
+  const Problem p = problem(heads, 1, 64, 4, true);
+  test::device();  // skips here where there is none
+  std::vector<Config> configs = test::sample_configs("verify_shared_kv", problem(8, 1, 64, 4, true));
+  for (Config& config : configs) config.block_h = 8;
+  check("verify_shared_kv", p, some_lengths(4), configs);
+}
+
 TEST_CASE("T13 three and six query heads to a KV head") {
   const auto [q, kv] = GENERATE(table<int, int>({{6, 2}, {12, 2}, {12, 4}, {24, 4}}));
   check(problem(q, kv, 64, 4, true), some_lengths(4));

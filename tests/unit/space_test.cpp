@@ -90,6 +90,16 @@ TEST_CASE("space: a problem without a legal variant says why") {
                        MessageMatches(ContainsSubstring("head_dim 65") && ContainsSubstring("multiples of")));
 }
 
+TEST_CASE("space: an fp8 prefix, of either encoding, is refused with a reason while no kernel reads it") {  // T9
+  for (const DType type : {DType::fp8_e4m3fn, DType::fp8_e4m3fnuz}) {
+    Problem p = problem(16, 4, 64, 8);
+    p.kv_dtype = type;
+    for (const std::string& op : op_names())
+      CHECK_THROWS_MATCHES(require_legal(shipped(op), p, arch("gfx950")), UsageError,
+                           MessageMatches(ContainsSubstring("fp8")));
+  }
+}
+
 TEST_CASE("space: numbers that make no problem are refused") {
   CHECK_THROWS_MATCHES(validate(problem(12, 5, 64, 8)), UsageError, MessageMatches(ContainsSubstring("not divisible")));
   CHECK_THROWS_AS(validate(problem(16, 4, 64, 0)), UsageError);
