@@ -78,7 +78,8 @@ void add_common(std::vector<OpCase>& cases, const char* s) {
   add("v_add_@ $d, $a, $b", [](T a, T b, T, T) { return exact(a) + exact(b); });
   add("v_mul_@ $d, $a, $b", [](T a, T b, T, T) { return exact(a) * exact(b); });
   add("v_add_@ $d, -$a, |$b|", [](T a, T b, T, T) { return exact(std::fabs(b)) - exact(a); });
-  add("v_add_@ $d, $a, -|$b| clamp", [](T a, T b, T, T) { return clamped(static_cast<T>(exact(a) - exact(std::fabs(b)))); });
+  add("v_add_@ $d, $a, -|$b| clamp",
+      [](T a, T b, T, T) { return clamped(static_cast<T>(exact(a) - exact(std::fabs(b)))); });
   add("v_mul_@ $d, $a, $b mul:2", [](T a, T b, T, T) { return static_cast<T>(exact(a) * exact(b)) * 2; });
   add("v_mul_@ $d, $a, $b mul:4", [](T a, T b, T, T) { return static_cast<T>(exact(a) * exact(b)) * 4; });
   add("v_mul_@ $d, $a, $b div:2", [](T a, T b, T, T) { return static_cast<T>(exact(a) * exact(b)) / 2; });
@@ -130,6 +131,10 @@ void add_f32(std::vector<OpCase>& cases) {
   add("v_fmaak_f32 $d, $a, $b, 0x40490fdb", [](T a, T b, T, T) { return std::fma(a, b, 3.14159274f); });
   add("v_mac_f32_e32 $d, $a, $b", [](T a, T b, T, T d) { return exact(static_cast<T>(exact(a) * b)) + d; });
   add("v_mad_f32 $d, $a, $b, $c", [](T a, T b, T c, T) { return exact(static_cast<T>(exact(a) * b)) + c; });
+  add("v_madmk_f32 $d, $a, 0x40490fdb, $b",
+      [](T a, T b, T, T) { return exact(static_cast<T>(exact(a) * 3.14159274f)) + b; });
+  add("v_madak_f32 $d, $a, $b, 0x40490fdb",
+      [](T a, T b, T, T) { return exact(static_cast<T>(exact(a) * b)) + 3.14159274f; });
   add("v_mad_legacy_f32 $d, $a, $b, $c",
       [](T a, T b, T c, T) { return a == 0 || b == 0 ? exact(0) + c : exact(static_cast<T>(exact(a) * b)) + c; });
   add("v_min3_f32 $d, $a, $b, $c", [](T a, T b, T c, T) { return min_num(min_num(a, b), c); });

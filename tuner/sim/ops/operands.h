@@ -5,6 +5,10 @@
 #include <cstdint>
 #include <cstring>
 
+#ifdef __AVX2__
+#include <immintrin.h>
+#endif
+
 #include "tuner/sim/inst.h"
 
 #ifndef HEADTUNE_SIM_ISA
@@ -51,10 +55,20 @@ inline void store(std::uint32_t* to, const std::uint32_t* from, std::uint64_t ma
     std::memcpy(to, from, sizeof(Lanes));
     return;
   }
+#ifdef __AVX2__
+  const __m256i bits = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
+  for (int lane = 0; lane < kLanes; lane += 8) {
+    const __m256i eight = _mm256_set1_epi32(static_cast<int>(mask >> lane & 0xff));
+    const __m256i select = _mm256_cmpeq_epi32(_mm256_and_si256(eight, bits), bits);
+    const __m256i values = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + lane));
+    _mm256_maskstore_epi32(reinterpret_cast<int*>(to + lane), select, values);
+  }
+#else
   for (int lane = 0; lane < kLanes; ++lane) {
     const std::uint32_t select = static_cast<std::uint32_t>(-static_cast<std::int64_t>(mask >> lane & 1));
     to[lane] = (from[lane] & select) | (to[lane] & ~select);
   }
+#endif
 }
 
 /// Writes word `part` of a vector destination in the active lanes.

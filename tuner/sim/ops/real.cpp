@@ -80,6 +80,8 @@ constexpr OpEntry table[] = {
     op<[](float a, float b, float c) { return std::fma(a, b, c); }>("v_fmaak_f32"),
     accumulating<[](float a, float b, float c) { return a * b + c; }>("v_mac_f32"),
     op<[](float a, float b, float c) { return a * b + c; }>("v_mad_f32"),
+    op<[](float a, float b, float c) { return a * b + c; }>("v_madmk_f32"),
+    op<[](float a, float b, float c) { return a * b + c; }>("v_madak_f32"),
     op<[](float a, float b, float c) { return legacy_product(a, b) + c; }>("v_mad_legacy_f32"),
     ieee_op<min_f32<true>, min_f32<false>>("v_min_f32"),
     ieee_op<max_f32<true>, max_f32<false>>("v_max_f32"),
