@@ -155,12 +155,32 @@ std::byte* Memory::access(std::uint64_t address, std::uint32_t bytes, Use use, i
                   address);
     fault_outside(address, bytes, use, lane);
   }
+  if (in_trial_) return trial_access(block->at(address), bytes, use);
   if (block->all_written) return block->at(address);
   if (use != Use::store && check_uninitialised_ && !block->is_written(address, bytes))
     throw Fault(fmt::format("{} of {} never-written bytes, {}", verb(use), bytes, where(*block, address)), lane,
                 address);
   if (use != Use::load) block->mark_written(address, bytes);
   return block->at(address);
+}
+
+void Memory::begin_trial() {
+  in_trial_ = true;
+  journal_.clear();
+}
+
+std::byte* Memory::trial_access(std::byte* at, std::uint32_t bytes, Use use) const {
+  if (use == Use::load) return at;
+  Overwritten& entry = journal_.emplace_back(Overwritten{at, bytes, {}});
+  std::memcpy(entry.old, at, std::min<std::size_t>(bytes, sizeof entry.old));
+  return at;
+}
+
+void Memory::roll_back() {
+  for (auto entry = journal_.rbegin(); entry != journal_.rend(); ++entry)
+    std::memcpy(entry->at, entry->old, std::min<std::size_t>(entry->bytes, sizeof entry->old));
+  journal_.clear();
+  in_trial_ = false;
 }
 
 void Memory::write(std::uint64_t to, const void* from, std::uint64_t bytes) {

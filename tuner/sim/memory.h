@@ -55,6 +55,12 @@ class Memory {
   void check_uninitialised(bool on) { check_uninitialised_ = on; }
   bool checks_uninitialised() const { return check_uninitialised_; }
 
+  /// From here to roll_back() kernels' stores and atomics are undone at the end, and never-written bytes may be read: for
+  /// the cycle model, which executes a sample only. One host thread.
+  void begin_trial();
+  void roll_back();
+  bool in_trial() const { return in_trial_; }
+
   /// Address of `bytes` new bytes (at least 1), never written. `label` names them in faults. Throws std::bad_alloc.
   std::uint64_t allocate(std::uint64_t bytes, std::string label = "allocation");
   /// Later accesses are reported as use after free. Throws Fault when no live allocation starts at `address`.
@@ -77,6 +83,7 @@ class Memory {
 
  private:
   Block& live(std::uint64_t address, std::uint64_t bytes, Use use) const;
+  std::byte* trial_access(std::byte* at, std::uint32_t bytes, Use use) const;
   std::uint32_t take_slots(std::uint32_t count);
 
   std::vector<Block*> slots_;  ///< by address >> 32
@@ -84,6 +91,15 @@ class Memory {
   std::uint32_t next_slot_ = 1;
   std::uint64_t bytes_in_use_ = 0;
   bool check_uninitialised_ = true;
+
+  /// What a store of a trial overwrote.
+  struct Overwritten {
+    std::byte* at;
+    std::uint32_t bytes;
+    std::byte old[16];
+  };
+  bool in_trial_ = false;
+  mutable std::vector<Overwritten> journal_;
 };
 
 /// Local memory of one workgroup. Out of range and misaligned accesses always fault; the optional checks find reads of

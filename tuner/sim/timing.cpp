@@ -272,10 +272,23 @@ class Cu {
   Estimate result_;
 };
 
+/// Undoes the sample's stores, whatever happens.
+class Trial {
+ public:
+  explicit Trial(Memory& memory) : memory_(memory) { memory_.begin_trial(); }
+  ~Trial() { memory_.roll_back(); }
+  Trial(const Trial&) = delete;
+  Trial& operator=(const Trial&) = delete;
+
+ private:
+  Memory& memory_;
+};
+
 }  // namespace
 
 Estimate estimate(const Launch& launch, Memory& memory, const DeviceModel& device, const TimingOptions& options) {
   const PlacedLaunch placed(launch, memory);
+  const Trial trial(memory);
   return Cu(placed, device, options).run();
 }
 

@@ -33,7 +33,7 @@ struct TimingOptions {
   std::uint64_t others_budget = 10'000'000;
 };
 
-/// Executes the sample on `memory` as it is, including its stores: call it on a private copy (sandbox.h). Throws Fault.
+/// Executes the sample on `memory` and undoes what it stored there. Throws Fault.
 Estimate estimate(const Launch& launch, Memory& memory, const DeviceModel& device, const TimingOptions& options = {});
 
 }  // namespace headtune::sim

@@ -34,8 +34,8 @@ std::uint64_t Pipe::pass(std::uint64_t now) {
   return free_at_ / ticks;
 }
 
-std::vector<std::uint64_t> touched_lines(const Access& access, std::uint32_t line_bytes) {
-  std::vector<std::uint64_t> lines;
+void touched_lines(const Access& access, std::uint32_t line_bytes, std::vector<std::uint64_t>& lines) {
+  lines.clear();
   std::uint64_t last = ~std::uint64_t{0};
   for (std::uint64_t left = access.lanes; left != 0; left &= left - 1) {
     const std::uint64_t address = access.address[std::countr_zero(left)];
@@ -52,7 +52,6 @@ std::vector<std::uint64_t> touched_lines(const Access& access, std::uint32_t lin
     std::sort(lines.begin(), lines.end());
     lines.erase(std::unique(lines.begin(), lines.end()), lines.end());
   }
-  return lines;
 }
 
 CuMemory::CuMemory(const DeviceModel& device, const CostTable& table, std::uint64_t active_cus)
@@ -102,15 +101,15 @@ CuMemory::Result CuMemory::vector_access(const Access& access, std::uint64_t now
     return {std::max<std::uint64_t>(table_.issue, transfer), now + transfer + table_.l1_latency};
   }
   Result result{table_.issue, now + table_.l1_latency};
-  const auto lines = touched_lines(access, table_.line_bytes);
+  touched_lines(access, table_.line_bytes, lines_);
   const std::uint64_t per_line = table_.line_bytes / table_.l1_bytes_per_cycle;
   std::uint64_t at = now;
-  for (std::uint64_t line : lines) {
+  for (std::uint64_t line : lines_) {
     at += per_line;
     const bool load_only = access.load && !access.store;
     result.ready = std::max(result.ready, load_only ? load_line(line, at) : store_line(line, at));
   }
-  result.busy = std::max({result.busy, transfer, lines.size() * per_line});
+  result.busy = std::max({result.busy, transfer, lines_.size() * per_line});
   return result;
 }
 
@@ -141,15 +140,17 @@ std::uint32_t CuMemory::bank_cycles(const Access& access) const {
 
 CuMemory::Result CuMemory::lds_access(const Access& access, std::uint32_t instruction, std::uint64_t now) {
   if (access.space != Space::lds || access.lanes == 0) return {table_.issue, now + table_.lds_latency};
+  if (patterns_.size() <= instruction) patterns_.resize(instruction + 1);
   Pattern& known = patterns_[instruction];
-  std::vector<std::uint32_t> relative;
+  // Moving all addresses together turns the banks around and changes nothing else.
+  std::array<std::uint32_t, kLanes> relative{};
   const std::uint64_t base = access.address[std::countr_zero(access.lanes)];
   for (std::uint64_t left = access.lanes; left != 0; left &= left - 1) {
-    relative.push_back(static_cast<std::uint32_t>(access.address[std::countr_zero(left)] - base));
+    const int lane = std::countr_zero(left);
+    relative[static_cast<std::size_t>(lane)] = static_cast<std::uint32_t>(access.address[lane] - base);
   }
-  // Moving all addresses together turns the banks around and changes nothing else, but for the place within a word.
   if (known.cycles == 0 || known.lanes != access.lanes || known.relative != relative) {
-    known = {access.lanes, std::move(relative), bank_cycles(access)};
+    known = {access.lanes, relative, bank_cycles(access)};
   }
   const std::uint32_t ideal = std::max(
       1u, (access.bytes * access.parts * static_cast<std::uint32_t>(std::popcount(access.lanes)) + 4 * banks_ - 1) /
@@ -161,7 +162,8 @@ CuMemory::Result CuMemory::lds_access(const Access& access, std::uint32_t instru
 std::uint64_t CuMemory::scalar_access(const Access& access, std::uint64_t now) {
   std::uint64_t ready = now + table_.smem_latency;
   if (access.space != Space::scalar && access.space != Space::global) return ready;
-  for (std::uint64_t line : touched_lines(access, table_.line_bytes)) {
+  touched_lines(access, table_.line_bytes, lines_);
+  for (std::uint64_t line : lines_) {
     auto& entry = scalar_.slot(line);
     if (entry.line != line) entry = {line, fetch(line, now)};
     ready = std::max(ready, entry.ready);

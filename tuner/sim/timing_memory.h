@@ -1,8 +1,8 @@
 // The memory side of one CU in the cycle model: coalescing, caches as tag arrays, bandwidth as queues, LDS banks.
 #pragma once
 
+#include <array>
 #include <cstdint>
-#include <map>
 #include <vector>
 
 #include "tuner/sim/device.h"
@@ -62,19 +62,21 @@ class CuMemory {
 
   struct Pattern {
     std::uint64_t lanes = 0;
-    std::vector<std::uint32_t> relative;
-    std::uint32_t cycles = 0;
+    std::array<std::uint32_t, kLanes> relative;
+    std::uint32_t cycles = 0;  ///< 0: not worked out yet
   };
 
   const CostTable& table_;
   std::uint32_t banks_;
   Tags l1_, l2_, scalar_;
   Pipe l2_pipe_, memory_pipe_;
-  std::map<std::uint32_t, Pattern> patterns_;
+  std::vector<Pattern> patterns_;  ///< by instruction
+  std::vector<std::uint64_t> lines_;
   std::uint64_t memory_lines_ = 0, l2_lines_ = 0, conflict_cycles_ = 0;
 };
 
-/// The distinct cache lines that the lanes touch, ascending.
-std::vector<std::uint64_t> touched_lines(const Access& access, std::uint32_t line_bytes);
+/// The distinct cache lines that the lanes touch, ascending, into `lines` (kept by the caller: this runs per
+/// instruction).
+void touched_lines(const Access& access, std::uint32_t line_bytes, std::vector<std::uint64_t>& lines);
 
 }  // namespace headtune::sim

@@ -36,7 +36,9 @@ void resolve_global(Wave& wave, const Request& request, Pointers& to) {
   }
   if (request.align > 1) require_aligned(access, request.align);
   Block* block = memory.block_at(first);
-  const bool unchecked = block && (block->all_written || (request.use == Use::load && !memory.checks_uninitialised()));
+  const bool load = request.use == Use::load;
+  const bool unchecked = block && (memory.in_trial() ? load  // a trial's stores are kept for its roll-back
+                                                     : block->all_written || (load && !memory.checks_uninitialised()));
   if (block && unchecked && block->covers(first, last, request.bytes)) {
     for (int lane = 0; lane < kLanes; ++lane) to.lane[lane] = block->host + (access.address[lane] - block->base);
     return;
