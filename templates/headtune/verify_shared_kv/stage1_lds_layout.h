@@ -27,15 +27,22 @@ struct Layout {
     return nvidia() ? output_rows() : tile::score_rows(rows, block_n, num_warps);
   }
 
-  /// AMD keeps the query in registers when it fits there beside the output and the next tile, with room to work.
-  constexpr HEADTUNE_HOST_DEVICE bool query_in_lds() const {
-    if (nvidia()) return true;
-    const int row_waves = num_warps / tile::waves_along_keys(num_warps, block_n / 16, output_rows() / 16);
-    const int query = score_rows() / 16 / row_waves * head_dim / 8;
+  /// AMD: registers per lane of the output, the next tile and the scores before and after exponentiation.
+  constexpr HEADTUNE_HOST_DEVICE int registers_held() const {
     const int output = output_rows() * v_head_dim / (num_warps * 64);
     const int next_tile = tile_bytes() / (num_warps * 64 * 4);
-    const int working = 88;
-    return large_lds && query + output + next_tile + working > 512 / waves_per_eu;
+    return output + next_tile + 2 * score_rows() * block_n / (num_warps * 64);
+  }
+
+  /// AMD: registers per lane of the query, when it is kept there.
+  constexpr HEADTUNE_HOST_DEVICE int query_registers() const {
+    const int row_waves = num_warps / tile::waves_along_keys(num_warps, block_n / 16, output_rows() / 16);
+    return score_rows() / 16 / row_waves * head_dim / 8;
+  }
+
+  /// AMD keeps the query in registers when it fits there, with room (seen: 92) for operands and addresses.
+  constexpr HEADTUNE_HOST_DEVICE bool query_in_lds() const {
+    return nvidia() || (large_lds && query_registers() + registers_held() + 92 > 512 / waves_per_eu);
   }
 
   /// Tiles resident in LDS. AMD's next tile waits in registers.
