@@ -196,6 +196,34 @@ std::int64_t Store::add(const StoredProblem& problem) {
   });
 }
 
+namespace {
+
+void bind_variant(SQLite::Statement& insert, const StoredVariant& v) {
+  bind_all(insert, v.environment, v.problem, config_text(v.config), v.defines, v.template_hash, name(v.status),
+           v.reason, resources_text(v.resources), v.compile_seconds, v.registers());
+  if (v.verify_error) insert.bind(11, *v.verify_error), insert.bind(12, v.verify_tolerance);
+}
+
+constexpr const char* insert_variant =
+    "INSERT INTO variant (environment_id, problem_id, config, defines, template_hash, status, reason, resources, "
+    "compile_seconds, registers, verify_error, verify_tolerance) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+
+}  // namespace
+
+void Store::put_missing(const std::vector<StoredVariant>& variants) {
+  guarded(file_, [&] {
+    SQLite::Transaction transaction(*database_, SQLite::TransactionBehavior::IMMEDIATE);
+    SQLite::Statement insert(*database_, std::string(insert_variant) + " ON CONFLICT DO NOTHING");
+    for (const StoredVariant& variant : variants) {
+      insert.reset();
+      insert.clearBindings();
+      bind_variant(insert, variant);
+      insert.exec();
+    }
+    transaction.commit();
+  });
+}
+
 std::int64_t Store::put(const StoredVariant& v) {
   return guarded(file_, [&] {
     SQLite::Transaction transaction(*database_, SQLite::TransactionBehavior::IMMEDIATE);
@@ -204,13 +232,8 @@ std::int64_t Store::put(const StoredVariant& v) {
                              "template_hash = ?");
     bind_all(remove, v.environment, v.problem, v.defines, v.template_hash);
     remove.exec();
-    SQLite::Statement insert(*database_,
-                             "INSERT INTO variant (environment_id, problem_id, config, defines, template_hash, status, "
-                             "reason, resources, compile_seconds, registers, verify_error, verify_tolerance) "
-                             "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
-    bind_all(insert, v.environment, v.problem, config_text(v.config), v.defines, v.template_hash, name(v.status),
-             v.reason, resources_text(v.resources), v.compile_seconds, v.registers());
-    if (v.verify_error) insert.bind(11, *v.verify_error), insert.bind(12, v.verify_tolerance);
+    SQLite::Statement insert(*database_, insert_variant);
+    bind_variant(insert, v);
     insert.exec();
     const std::int64_t id = database_->getLastInsertRowid();
     transaction.commit();

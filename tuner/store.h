@@ -112,6 +112,8 @@ class Store {
 
   /// Writes a variant's result, replacing an earlier one with the same key and its times. Returns its id.
   std::int64_t put(const StoredVariant& variant);
+  /// Adds the variants that are not there yet, in one transaction: pruned ones come in thousands.
+  void put_missing(const std::vector<StoredVariant>& variants);
   void set_status(std::int64_t variant, Status status, const std::string& reason);
   void put_timing(std::int64_t variant, const StoredTiming& timing);
   /// Replaces the winners of these problems in one environment.

@@ -145,18 +145,20 @@ class ProblemSweep {
     const Candidates candidates = enumerate(space, problem_, setup_.arch);
     if (candidates.legal.empty()) require_legal(space, problem_, setup_.arch);  // throws with the reasons
     counts().total = static_cast<int>(candidates.legal.size() + candidates.pruned.size());
-    for (const Pruned& pruned : candidates.pruned) put_pruned(pruned);
+    put_pruned(candidates.pruned);
     for (const Config& config : candidates.legal) plan_variant(config);
     observer_.step(counts(), "planned");
   }
 
-  void put_pruned(const Pruned& pruned) {
-    StoredVariant variant = blank(pruned.config, knob_defines(pruned.config), "");
-    ++counts().pruned;
-    if (setup_.store.find(variant)) return;
-    variant.status = Status::pruned;
-    variant.reason = pruned.reason;
-    setup_.store.put(variant);
+  void put_pruned(const std::vector<Pruned>& all) {
+    std::vector<StoredVariant> variants;
+    for (const Pruned& pruned : all) {
+      variants.push_back(blank(pruned.config, knob_defines(pruned.config), ""));
+      variants.back().status = Status::pruned;
+      variants.back().reason = pruned.reason;
+    }
+    setup_.store.put_missing(variants);
+    counts().pruned = static_cast<int>(all.size());
   }
 
   void plan_variant(const Config& config) {
@@ -229,7 +231,7 @@ class ProblemSweep {
       ++counts().compiled;
       if (setup_.runner != nullptr) verify_and_screen(pending, std::move(binary.code));
     }
-    observer_.step(counts(), to_string(variant.config));
+    observer_.step(counts(), "");
   }
 
   VariantJob variant_job(const Config& config, std::vector<std::byte> code) const {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 
 #include "tuner/cli/parse.h"
 #include "tuner/cli/problem_options.h"
@@ -34,7 +35,7 @@ std::string timing_line(const StoredTiming& t) {
 
 std::string choice_text(const Choice& choice) {
   return fmt::format("  contexts {}..{}: {}\n    {}; {} tied of {} ranked; worst regret {:.1f} % at {}\n",
-                     count_text(choice.context_min), count_text(choice.context_max), to_string(choice.winner.config),
+                     count_text(choice.context_min), count_text(choice.context_max), short_text(choice.winner.config),
                      choice.reason, choice.tied, choice.ranking.size(), 100 * choice.winner.max_regret,
                      count_text(choice.winner.max_regret_context));
 }
@@ -52,10 +53,18 @@ std::string resources_text(const std::vector<StoredVariant>& variants) {
   for (const StoredVariant& variant : variants) {
     if (failed(variant.status))
       text +=
-          fmt::format("  {}: {}  {}\n", name(variant.status), first_line(variant.reason), to_string(variant.config));
+          fmt::format("  {}: {}  {}\n", name(variant.status), first_line(variant.reason), short_text(variant.config));
     for (const auto& [kernel, resources] : variant.resources)
-      text += resource_line(to_string(variant.config), kernel, resources);
+      text += resource_line(short_text(variant.config), kernel, resources);
   }
+  return text;
+}
+
+std::string short_text(const Config& config) {
+  std::string text = fmt::format("{},{},{}", config.block_h, config.block_n, config.num_warps);
+  const Config defaults;
+  for (const Knob& knob : std::span(knobs).subspan(3))
+    if (config.*knob.member != defaults.*knob.member) text += fmt::format(" {}={}", knob.name, config.*knob.member);
   return text;
 }
 

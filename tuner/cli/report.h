@@ -19,6 +19,8 @@ nlohmann::json resources_json(const std::vector<StoredVariant>& variants);
 std::string winners_text(const Store& store, std::int64_t environment, const ProblemReport& report);
 nlohmann::json winners_json(const Store& store, std::int64_t environment, const ProblemReport& report);
 
+/// "4,256,4 ROW_WARPS=2": the first three knobs, and the others where they differ from the default.
+std::string short_text(const Config& config);
 nlohmann::json config_json(const Config& config);
 nlohmann::json problem_json(const Problem& problem);
 nlohmann::json counts_json(const SweepCounts& counts);
