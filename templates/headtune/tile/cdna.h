@@ -62,7 +62,14 @@ HEADTUNE_DEVICE float group_max(float x) {
   for (int step = width / 2; step > 0; step /= 2) x = __builtin_fmaxf(x, from_lane(x, lane ^ step));
   return x;
 }
-HEADTUNE_DEVICE bool any_lane(bool condition) { return __builtin_amdgcn_ballot_w64(condition) != 0; }
+HEADTUNE_DEVICE bool any_lane(bool condition) {
+#if __has_builtin(__builtin_amdgcn_ballot_w64)
+  return __builtin_amdgcn_ballot_w64(condition) != 0;
+#else
+  constexpr int not_equal = 33;
+  return __builtin_amdgcn_uicmp(static_cast<unsigned>(condition), 0u, not_equal) != 0;
+#endif
+}
 
 template <class T>
 HEADTUNE_DEVICE T load_global(const void* pointer) {
