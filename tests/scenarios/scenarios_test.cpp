@@ -123,7 +123,7 @@ TEST_CASE("of twelve variants a crashing compile, a hang and a segmentation faul
 }
 
 TEST_CASE("nothing finished is lost to kill -9, and no process stays behind") {
-  constexpr int total = 60, kills = 10;
+  constexpr int total = 200, kills = 30;
   Workspace workspace(total), undisturbed(total);
   std::vector<double> times;
   for (int i = 0; i < total; ++i) times.push_back(20 + (i * 7) % total);
@@ -133,7 +133,7 @@ TEST_CASE("nothing finished is lost to kill -9, and no process stays behind") {
   long finished = 0;
   for (int i = 0; i < kills; ++i) {
     const pid_t pid = workspace.start();
-    sleep_ms(std::uniform_int_distribution<int>(50, 1500)(random));
+    sleep_ms(std::uniform_int_distribution<int>(20, 600)(random));
     kill(pid, SIGKILL);
     workspace.wait(pid);
     if (!std::filesystem::exists(workspace.database())) continue;
