@@ -469,6 +469,12 @@ Api make_api() {
 
 }  // namespace
 
+void set_checks(bool races, bool uninitialised) {
+  const std::lock_guard lock(State::get().mutex);
+  State::get().options.check_races = races;
+  State::get().options.check_uninitialised = uninitialised;
+}
+
 void configure(Options options) {
   const std::lock_guard lock(State::get().mutex);
   State::get().options = std::move(options);

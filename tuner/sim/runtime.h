@@ -28,6 +28,9 @@ struct Options {
 /// Applies to what comes after. Devices: 0 gfx90a, 1 gfx942, 2 gfx950.
 void configure(Options options);
 
+/// Changes only what the checker looks for.
+void set_checks(bool races, bool uninitialised);
+
 const hip::Api& api();
 
 /// Ordinal of "gfx950"; -1 when there is no such simulated device.
