@@ -35,12 +35,13 @@ template <class Variant, class Shape>
 struct KeyRing {
   using Ring = RingShape<Variant, Shape>;
   using Slots = PagedSlots<Variant>;
+  using Slot = typename Slots::Slot;
 
   const KeyRows<Slots>& rows;
   int team, first_row;
   const char* base;     ///< of the ring, in LDS
   unsigned unit_bytes;  ///< of this thread's unit in a row
-  unsigned slot[Ring::copies];  ///< of the next tile to copy, this thread's rows
+  Slot slot[Ring::copies];  ///< of the next tile to copy, this thread's rows
 
   HEADTUNE_DEVICE KeyRing(const KeyRows<Slots>& source, float* lds, int team_index, int thread)
       : rows(source),
@@ -49,17 +50,17 @@ struct KeyRing {
         base(reinterpret_cast<const char*>(lds) + team_index * Ring::stages * Ring::stage_bytes),
         unit_bytes(thread % Ring::units * 16) {}
 
-  HEADTUNE_DEVICE void load_slots(unsigned (&to)[Ring::copies], int first) const {
+  HEADTUNE_DEVICE void load_slots(Slot (&to)[Ring::copies], int first) const {
 #pragma unroll
     for (int i = 0; i < Ring::copies; ++i) {
-      unsigned one[1];
+      Slot one[1];
       rows.slots.template load<false>(one, first, first_row + i * Ring::row_step);
       to[i] = one[0];
     }
   }
 
   /// Starts the copies of a tile into `stage`.
-  HEADTUNE_DEVICE void copy(const unsigned (&from)[Ring::copies], int stage) const {
+  HEADTUNE_DEVICE void copy(const Slot (&from)[Ring::copies], int stage) const {
     const unsigned to = tile::lds_address(base) + stage * Ring::stage_bytes;
 #pragma unroll
     for (int i = 0; i < Ring::copies; ++i) {
@@ -108,7 +109,7 @@ struct KeyRing {
 template <class Variant, class Shape>
 HEADTUNE_DEVICE void start_ring(KeyRing<Variant, Shape>& ring, const KeyRange& range) {
   constexpr int stages = Variant::NUM_STAGES;
-  unsigned slots[stages - 1][RingShape<Variant, Shape>::copies];  // of all first tiles at once: one latency
+  typename KeyRing<Variant, Shape>::Slot slots[stages - 1][RingShape<Variant, Shape>::copies];  // of all first tiles at once: one latency
   if (range.first >= range.end) return;
 #pragma unroll
   for (int i = 0; i < stages - 1; ++i) ring.load_slots(slots[i], range.first + i * range.stride);

@@ -6,8 +6,8 @@
 
 namespace headtune {
 
-/// Base addresses of one KV head and the distance of rows in bytes. A row is at base + slot * stride: a 32 by 32 bit
-/// product added to a 64-bit base, one instruction, right for pools beyond 4 GiB.
+/// Base addresses of one KV head and the distance of rows in bytes. A row is at base + slot * stride; with 32-bit slots a 32
+/// by 32 bit product added to a 64-bit base, one instruction, right for pools beyond 4 GiB.
 struct RowAddresses {
   const char* base;
   unsigned stride;
@@ -15,18 +15,29 @@ struct RowAddresses {
   HEADTUNE_DEVICE const char* row(unsigned slot) const {
     return base + static_cast<unsigned long long>(slot) * stride;
   }
+  HEADTUNE_DEVICE const char* row(unsigned long long slot) const { return base + slot * stride; }
 };
 
-/// Prefix: position t of the request lies in pool slot kv_indices[t]. Slots are below 2^32, so the low word is enough.
+template <int bits>
+struct SlotOf {
+  using type = unsigned;
+};
+template <>
+struct SlotOf<64> {
+  using type = unsigned long long;
+};
+
+/// Prefix: position t of the request lies in pool slot kv_indices[t].
 template <class Variant>
 struct PagedSlots {
+  using Slot = typename SlotOf<Variant::INDEX_BITS>::type;
   const char* indices;  ///< of position 0
   int last;             ///< positions behind the last one read the last one's row instead, and are masked
 
   /// Slots of `first` + `lane_offset` + [0, count); `first` is the same for the whole wave. Unless `whole`, they may
   /// lie behind the end.
   template <bool whole, int count>
-  HEADTUNE_DEVICE void load(unsigned (&slots)[count], int first, unsigned lane_offset) const {
+  HEADTUNE_DEVICE void load(Slot (&slots)[count], int first, unsigned lane_offset) const {
     constexpr int bytes = Variant::INDEX_BITS / 8;
     if constexpr (whole && bytes == 4) {
       tile::load_words(slots, indices + first * 4LL + lane_offset * 4);
@@ -35,7 +46,7 @@ struct PagedSlots {
       for (int j = 0; j < count; ++j) {
         const int position = first + static_cast<int>(lane_offset) + j;
         const int t = whole || position < last ? position : last;
-        slots[j] = tile::load_global<unsigned>(indices + static_cast<long long>(t) * bytes);
+        slots[j] = tile::load_global<Slot>(indices + static_cast<long long>(t) * bytes);
       }
     }
   }
@@ -43,6 +54,7 @@ struct PagedSlots {
 
 /// New tokens: position t is row t.
 struct DenseSlots {
+  using Slot = unsigned;
   int last;
 
   template <bool whole, int count>

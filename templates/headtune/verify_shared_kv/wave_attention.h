@@ -83,10 +83,10 @@ struct WaveState {
 
 /// Pool slots of the rows that this lane loads for one tile. Keys and values are fetched apart, each right behind the
 /// rows of the tile before: loads return in order, and nothing then waits for a younger one.
-template <class Shape>
+template <class Shape, class Slot>
 struct TileSlots {
-  unsigned key[Shape::steps][tile::score_tiles];
-  unsigned value[Shape::steps][tile::keys_per_lane];
+  Slot key[Shape::steps][tile::score_tiles];
+  Slot value[Shape::steps][tile::keys_per_lane];
 
   template <class Slots>
   HEADTUNE_DEVICE void load_keys(const Slots& slots, int first) {
@@ -112,7 +112,7 @@ struct TileSlots {
     for (int n = 0; n < Shape::steps; ++n)
 #pragma unroll
       for (int u = 0; u < tile::score_tiles; ++u) {
-        unsigned slot[1];
+        Slot slot[1];
         slots.template load<whole>(slot, first + n * tile::keys_per_step + tile::elements_per_row * u,
                                    tile::score_key(free, 0));
         key[n][u] = slot[0];
@@ -132,7 +132,8 @@ template <class Shape>
 struct KeyTile {
   tile::U32x4 word[Shape::steps][tile::score_tiles][Shape::chunks];
 
-  HEADTUNE_DEVICE void load(const RowAddresses& rows, const TileSlots<Shape>& slots) {
+  template <class Slot>
+  HEADTUNE_DEVICE void load(const RowAddresses& rows, const TileSlots<Shape, Slot>& slots) {
     const int offset = tile::quarter(tile::lane_index()) * 16;
 #pragma unroll
     for (int n = 0; n < Shape::steps; ++n)
@@ -151,7 +152,8 @@ struct ValueTile {
   using Load = typename tile::LoadOf<Shape::vector * 2>::type;
   Load word[Shape::steps][tile::keys_per_lane][Shape::groups];
 
-  HEADTUNE_DEVICE void load(const RowAddresses& rows, const TileSlots<Shape>& slots) {
+  template <class Slot>
+  HEADTUNE_DEVICE void load(const RowAddresses& rows, const TileSlots<Shape, Slot>& slots) {
     const int offset = tile::free_index(tile::lane_index()) * Shape::vector * 2;
 #pragma unroll
     for (int n = 0; n < Shape::steps; ++n)
@@ -335,7 +337,7 @@ HEADTUNE_DEVICE void walk_keys(WaveState<Shape>& state, const Queries<Shape>& qu
                                const KeyRange& range, float scale, const Visible& visible) {
   if (range.first >= range.end) return;
   const float inverse_scale = 1.0f / scale;
-  TileSlots<Shape> slots;
+  TileSlots<Shape, typename Slots::Slot> slots;
   KeyTile<Shape> keys;
   ValueTile<Shape> values;
   slots.load_keys(rows.slots, range.first);
