@@ -66,6 +66,14 @@ struct LdsTileCdna {
     scores.block[element / 4][slot][element % 4] = value;
   }
 
+  /// A numerator as the product with V will see it, where that cuts it to 16 bit instead of rounding: what is summed
+  /// must lose the same.
+  static HEADTUNE_DEVICE float cut(float x) {
+    if constexpr (pack_bias<Element> == 0) return x;
+    constexpr unsigned kept = pack_bias < Element >> 0.002f ? 0xffff0000u : 0xffffe000u;  // bf16, fp16
+    return __builtin_bit_cast(float, bits(x) & kept);
+  }
+
   template <class Reduce>
   static HEADTUNE_DEVICE float across_keys(float x, Reduce both) {
     x = both(x, from_lane(x, lane_index() ^ 16));

@@ -68,6 +68,9 @@ struct ScoreLanes {
   static HEADTUNE_DEVICE int key(int element) { return element / 2 * 16 + element % 2 * 8 + lane() / 4; }
   static HEADTUNE_DEVICE bool leads() { return lane() < 4; }
 
+  /// Numerators are rounded to 16 bit, not cut: their sum needs no correction.
+  static HEADTUNE_DEVICE float cut(float x) { return x; }
+
   /// Reduces over the lanes that hold other keys of the same rows.
   template <class Reduce>
   static HEADTUNE_DEVICE float across_keys(float x, Reduce both) {

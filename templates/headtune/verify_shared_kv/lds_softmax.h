@@ -20,9 +20,6 @@ struct Softmax {
   static constexpr int ROWS = Tile::SCORE_ROWS, KEYS = Tile::SCORE_KEYS;
 
   const Lds<V, Tile>& lds;
-  /// Numerators are rounded to 16 bit with this bias where the hardware cuts them (see pack_bias).
-  static constexpr float BIAS = tile::pack_bias<typename Tile::Element>;
-
   float scale;            ///< of raw scores, to log2 units
   float reference[ROWS];  ///< copies of lds.reference
   float sum[ROWS];        ///< over this thread's keys only
@@ -45,7 +42,7 @@ struct Softmax {
     for (int slot = 0; slot < ROWS; ++slot)
 #pragma unroll
       for (int e = 0; e < KEYS; ++e) {
-        const float s = tile.score(slot, e) * scale - (reference[slot] - BIAS);
+        const float s = tile.score(slot, e) * scale - reference[slot];
         tile.set_score(slot, e, s);
         highest = tile::maximum(highest, s);
       }
@@ -59,7 +56,7 @@ struct Softmax {
       added[slot] = 0;
 #pragma unroll
       for (int e = 0; e < KEYS; ++e) {
-        const float numerator = tile::exp2(tile.score(slot, e));
+        const float numerator = Tile::cut(tile::exp2(tile.score(slot, e)));
         tile.set_score(slot, e, numerator);
         added[slot] += numerator;
       }

@@ -14,7 +14,7 @@ namespace lds_path {
 template <class V, class Tile>
 HEADTUNE_DEVICE void write_partials(const VerifyParams& p, const Request& request, const Rows<V>& rows, int split,
                                     const Lds<V, Tile>& lds, Tile& tile, const Softmax<V, Tile>& softmax) {
-  constexpr float LN2 = 0.69314718f;
+  constexpr float LN2 = 0.69314718f;  // pack_bias: the log2 of what cutting numerators takes from their sum on average
   const auto index = [&](int row) { return partial_row<V>(p, request.index, split, rows.head(row), rows.token(row)); };
   softmax.reduce(
       0, [](float a, float b) { return a + b; }, [&](int slot) { return softmax.sum[slot]; },
@@ -23,7 +23,8 @@ HEADTUNE_DEVICE void write_partials(const VerifyParams& p, const Request& reques
         if (rows.valid(row, request))
           tile::store_global(
               p.partial_lse + index(row),
-              sum > 0 ? (lds.reference[row] - softmax.BIAS + tile::log2(sum)) * LN2 : tile::negative_infinity);
+              sum > 0 ? (lds.reference[row] + tile::pack_bias<typename Tile::Element> + tile::log2(sum)) * LN2
+                      : tile::negative_infinity);
       });
   tile.scale_output(lds.factor);
   tile.each_output([&](int row, auto visit) {
