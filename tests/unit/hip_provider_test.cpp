@@ -1,3 +1,5 @@
+#include <unistd.h>
+
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <filesystem>
@@ -22,7 +24,18 @@ TEST_CASE("every provider is available or says why not") {
 TEST_CASE("a ROCm root without the library is named") {
   const auto provider = hip::rocm_provider({.rocm = "/nonexistent/rocm"});
   CHECK_FALSE(provider.available());
-  CHECK_THAT(provider.reason, ContainsSubstring("/nonexistent/rocm/lib/libamdhip64.so"));
+  CHECK(provider.reason ==
+        "no libamdhip64.so in /nonexistent/rocm; install ROCm 5.2 or newer, or give its root with --rocm");
+}
+
+TEST_CASE("a library that is there but broken is told from an absent one") {
+  const fs::path root = fs::temp_directory_path() / ("headtune-broken-" + std::to_string(getpid()));
+  fs::create_directories(root / "lib");
+  std::ofstream(root / "lib/libamdhip64.so.6") << "not an ELF file";
+  const auto provider = hip::rocm_provider({.rocm = root});
+  fs::remove_all(root);
+  CHECK_THAT(provider.reason, ContainsSubstring("does not load"));
+  CHECK_THAT(provider.reason, ContainsSubstring("libamdhip64.so.6"));
 }
 
 TEST_CASE("the group to join is named when /dev/kfd is closed") {

@@ -235,7 +235,9 @@ std::optional<std::string> bind_driver(const Library& library) {
 Provider cuda_provider() {
   static const Api api = filled();
   const Library library({"libcuda.so.1", "libcuda.so"});
-  if (!library) return unavailable("libcuda.so.1 not found (NVIDIA driver not installed): " + library.error());
+  if (!library)
+    return unavailable(library.error().empty() ? "no libcuda.so.1: NVIDIA's driver is not installed"
+                                               : "libcuda.so.1 does not load: " + library.error());
   if (auto name = bind_driver(library))
     return unavailable(fmt::format("{} lacks {}: a driver for CUDA 12 or newer is needed", library.name(), *name));
   if (const Error error = driver.init(0)) return unavailable(fmt::format("cuInit: {}", get_error_string(error)));

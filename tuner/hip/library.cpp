@@ -3,6 +3,14 @@
 #include <dlfcn.h>
 
 namespace headtune::hip {
+namespace {
+
+/// The loader's text when the file itself is absent; it names another file when a dependency is.
+bool says_absent(const std::string& text, const std::string& name) {
+  return text.starts_with(name + ": cannot open shared object file: No such file");
+}
+
+}  // namespace
 
 Library::Library(const std::vector<std::string>& names) {
   for (const std::string& name : names) {
@@ -12,8 +20,8 @@ Library::Library(const std::vector<std::string>& names) {
       error_.clear();
       return;
     }
-    if (!error_.empty()) error_ += "; ";
-    error_ += dlerror();
+    const std::string text = dlerror();
+    if (error_.empty() && !says_absent(text, name)) error_ = text;
   }
 }
 

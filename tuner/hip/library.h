@@ -8,7 +8,8 @@ namespace headtune::hip {
 
 class Library {
  public:
-  /// Opens the first of `names` that loads; on failure `error()` lists what the loader said about each.
+  /// Opens the first of `names` that loads. On failure `error()` is what the loader said about a library that exists
+  /// but cannot be used, or empty when there is none.
   explicit Library(const std::vector<std::string>& names);
 
   explicit operator bool() const { return handle_ != nullptr; }

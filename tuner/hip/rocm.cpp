@@ -41,11 +41,16 @@ std::string version_text(const Api& api, const Library& library) {
 
 Provider unavailable(std::string reason) { return {.name = "rocm", .reason = std::move(reason)}; }
 
+std::string not_loaded(const fs::path& rocm, const Library& library) {
+  if (!library.error().empty()) return "libamdhip64.so does not load: " + library.error();
+  return fmt::format("no libamdhip64.so in {}; install ROCm 5.2 or newer, or give its root with --rocm",
+                     rocm.empty() ? "the library path or /opt/rocm" : rocm.string());
+}
+
 Provider load(const ProviderOptions& options) {
   static Api api;  // one ROCm per process: two copies of its runtime do not share a device
   const Library library(rocm_libraries(options.rocm));
-  if (!library)
-    return unavailable("libamdhip64.so not found (install ROCm >= 5.2 or give --rocm PATH): " + library.error());
+  if (!library) return unavailable(not_loaded(options.rocm, library));
   if (auto name = bind_entries(library, api))
     return unavailable(fmt::format("{} lacks {}: ROCm 5.2 or newer is needed", library.name(), *name));
   if (const std::string problem = kfd_problem(options.dev); !problem.empty()) return unavailable(problem);
