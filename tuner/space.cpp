@@ -138,6 +138,49 @@ int arch_number(const Arch& arch) {  // "sm_90" -> 90
   return arch.family == Family::nvidia ? std::stoi(std::string(arch.name).substr(3)) : 0;
 }
 
+/// One configuration against a space. `names` holds those of problem and device and is reused for the next one.
+class Examiner {
+ public:
+  Examiner(const Space& space, const Problem& problem, const Arch& arch)
+      : space_(space),
+        op_(find_op(space.op)),
+        problem_(problem),
+        arch_(arch),
+        names_(constraint_names(problem, {}, arch)) {}
+
+  /// The reason of the first constraint that does not hold, or nothing. `derive` lets the space set knobs.
+  std::string first_unmet(Config& config, bool derive) {
+    try {
+      for (const Knob& knob : knobs) names_[knob.name] = config.*knob.member;
+      count_lds(config);
+      for (const Derived& derived : space_.derived) evaluate(derived, config, derive);
+      for (const Constraint& constraint : space_.constraints)
+        if (!constraint.require.evaluate(names_)) return fill(constraint.reason, names_, arch_);
+      return {};
+    } catch (const ExpressionError& error) {
+      throw UsageError(fmt::format("space of {}: {}", space_.op, error.what()));
+    }
+  }
+
+ private:
+  void count_lds(const Config& config) { names_["LDS_BYTES"] = op_.lds_bytes(problem_, config, arch_); }
+
+  void evaluate(const Derived& derived, Config& config, bool derive) {
+    const Knob* knob = find_knob(derived.name);
+    if (knob && !derive) return;
+    const long long value = names_[derived.name] = derived.value.evaluate(names_);
+    if (!knob) return;
+    config.*knob->member = static_cast<int>(value);
+    count_lds(config);
+  }
+
+  const Space& space_;
+  const Op& op_;
+  const Problem& problem_;
+  const Arch& arch_;
+  Names names_;
+};
+
 /// "12 of 16: reason; 4 of 16: another", most frequent first.
 std::string summarise(const std::vector<Pruned>& pruned) {
   std::map<std::string, int> counts;
@@ -204,24 +247,17 @@ void validate(const Problem& problem) {
 }
 
 std::string prune_reason(const Space& space, const Problem& problem, const Config& config, const Arch& arch) {
-  try {
-    Names names = constraint_names(problem, config, arch);
-    names["LDS_BYTES"] = find_op(space.op).lds_bytes(problem, config, arch);
-    for (const Derived& derived : space.derived) names[derived.name] = derived.value.evaluate(names);
-    for (const Constraint& constraint : space.constraints)
-      if (!constraint.require.evaluate(names)) return fill(constraint.reason, names, arch);
-    return {};
-  } catch (const ExpressionError& error) {
-    throw UsageError(fmt::format("space of {}: {}", space.op, error.what()));
-  }
+  Config copy = config;
+  return Examiner(space, problem, arch).first_unmet(copy, false);
 }
 
 Candidates enumerate(const Space& space, const Problem& problem, const Arch& arch) {
   validate(problem);
   Candidates result;
+  Examiner examiner(space, problem, arch);
   Config config;
-  for_each_config(space, 0, config, [&](const Config& candidate) {
-    std::string reason = prune_reason(space, problem, candidate, arch);
+  for_each_config(space, 0, config, [&](Config candidate) {
+    std::string reason = examiner.first_unmet(candidate, true);
     if (reason.empty())
       result.legal.push_back(candidate);
     else

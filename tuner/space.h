@@ -17,7 +17,8 @@ struct Parameter {
   std::vector<int> values;
 };
 
-/// A value computed from parameters, problem and device, for use in later constraints and reasons.
+/// A value computed from parameters, problem and device, for use in later constraints and reasons. One that bears a
+/// knob's name sets that knob: a choice that follows from others needs no search.
 struct Derived {
   std::string name;
   Expression value;
@@ -64,7 +65,8 @@ std::vector<Config> require_legal(const Space& space, const Problem& problem, co
 /// Whether the numbers make a problem at all (heads divide, positive sizes, ...). Throws UsageError.
 void validate(const Problem& problem);
 
-/// The reason why `config` may not be used; empty when it may. `config` need not be one of the listed values.
+/// The reason why `config` may not be used; empty when it may. `config` need not be one of the listed values, and its
+/// knobs stay as they are where the space would derive others.
 std::string prune_reason(const Space& space, const Problem& problem, const Config& config, const Arch& arch);
 
 /// "BLOCK_H=4 BLOCK_N=64 NUM_WARPS=4"

@@ -54,6 +54,21 @@ TEST_CASE("space: a pruned configuration carries the reason with its numbers") {
   CHECK(found.legal.size() == 2);
 }
 
+TEST_CASE("space: a derived value with a knob's name sets the knob, but not in a configuration that is given") {
+  const Space space = parse_space(R"({"op": "verify_shared_kv",
+    "parameters": [{"name": "NUM_WARPS", "values": [8, 4]}],
+    "derived": [{"name": "WORKGROUPS_PER_CU", "value": "16 / NUM_WARPS"}],
+    "constraints": [{"require": "WORKGROUPS_PER_CU < 7", "reason": "{WORKGROUPS_PER_CU}"}]})",
+                                  "derived.json");
+  const std::vector<Config> legal = enumerate(space, problem(16, 4, 64, 8), arch("gfx942")).legal;
+  REQUIRE(legal.size() == 2);
+  CHECK(legal[0].workgroups_per_cu == 2);
+  CHECK(legal[1].workgroups_per_cu == 4);
+  Config given;
+  given.workgroups_per_cu = 7;
+  CHECK(prune_reason(space, problem(16, 4, 64, 8), given, arch("gfx942")) == "7");
+}
+
 TEST_CASE("space: a workgroup that does not fit LDS is pruned before compiling, with both sizes") {  // T20
   const Space space = shipped("verify_shared_kv");
   const Problem mla = problem(128, 1, 576, 4, 512);
