@@ -198,6 +198,58 @@ TEST_CASE("the double division steps divide correctly rounded", "[sim]") {
   }
 }
 
+TEST_CASE("32 six-bit floats survive the way there and back", "[sim]") {
+  for (const std::string format : {"fp6", "bf6"}) {
+    Machine machine;
+    for (int n = 0; n < 32; ++n)
+      for (int lane = 0; lane < kLanes; ++lane)
+        machine.v(n)[lane] =
+            static_cast<std::uint32_t>(ref::bits(static_cast<float>((n + lane) % 8) * (n % 2 ? -0.5f : 0.5f)));
+    for (int lane = 0; lane < kLanes; ++lane) machine.v(60)[lane] = 0x40000000;  // scale 2
+    machine.execute("v_cvt_scalef32_2xpk16_" + format + "_f32 v[40:45], v[0:15], v[16:31], v60");
+    machine.execute("v_cvt_scalef32_pk32_f32_" + format + " v[64:95], v[40:45], v60");
+    for (int n = 0; n < 16; ++n)
+      for (int lane = 0; lane < kLanes; ++lane) {
+        REQUIRE(machine.v(64 + 2 * n)[lane] == machine.v(n)[lane]);
+        REQUIRE(machine.v(64 + 2 * n + 1)[lane] == machine.v(16 + n)[lane]);
+      }
+  }
+}
+
+TEST_CASE("the segments of 2 / pi for argument reduction add up", "[sim]") {
+  Machine machine;
+  long double sum = 0;
+  for (int n = 0; n < 2; ++n) {
+    machine.execute("v_trig_preop_f64 v[2:3], 1.0, " + std::to_string(n));
+    sum += ref::f64(machine.v(2)[9] | std::uint64_t{machine.v(3)[9]} << 32);
+  }
+  CHECK(std::fabs(sum - 0.6366197723675813430755350534900574L) < 0x1p-64L);
+}
+
+TEST_CASE("four masked differences go to four registers", "[sim]") {
+  Machine machine;
+  for (int lane = 0; lane < kLanes; ++lane) {
+    machine.v(2)[lane] = 0x04030201;
+    machine.v(3)[lane] = 0x08070605;
+    machine.v(4)[lane] = 0x00000a00;  // only byte 1 counts
+    for (int n = 0; n < 4; ++n) machine.v(6 + n)[lane] = 100;
+  }
+  machine.execute("v_mqsad_u32_u8 v[10:13], v[2:3], v4, v[6:9]");
+  for (int n = 0; n < 4; ++n) CHECK(machine.v(10 + n)[5] == 100 + 10 - (2 + n));
+}
+
+TEST_CASE("stochastic halves truncate after the random bits are added", "[sim]") {
+  Machine machine;
+  machine.v(1)[0] = 0x3f801000;  // 1 + half a step of a half
+  machine.v(2)[0] = 0x7fffffff;
+  machine.v(3)[0] = 0xaaaa0000;
+  machine.execute("v_cvt_sr_f16_f32 v3, v1, v2");
+  CHECK(machine.v(3)[0] == 0xaaaa3c00);
+  machine.v(2)[0] = 0x80000000;
+  machine.execute("v_cvt_sr_f16_f32 v3, v1, v2");
+  CHECK(machine.v(3)[0] == 0xaaaa3c01);
+}
+
 TEST_CASE("swap exchanges registers in the active lanes", "[sim]") {
   Numbered machine;
   machine.wave->set_exec(0xf0);

@@ -163,8 +163,11 @@ void add_f32(std::vector<OpCase>& cases) {
       "v_rsq_f32_e32 $d, $a", [flush](T a, T, T, T) { return 1.0 / std::sqrt(double(flush(a))); }, 1);
   add(
       "v_sqrt_f32_e32 $d, $a", [flush](T a, T, T, T) { return std::sqrt(double(flush(a))); }, 1);
+  // From the nearest half turn on, so that zeros are exact.
   const auto turn = [flush](T a, double phase) {
-    return std::isinf(a) ? NAN : std::sin((std::remainder(double(flush(a)), 1.0) + phase) * 6.283185307179586);
+    const double t = std::remainder(double(flush(a)), 1.0) + phase, half = std::rint(2 * t);
+    const double sine = std::sin((t - half / 2) * 6.283185307179586);
+    return std::isinf(a) ? NAN : std::fmod(half, 2) != 0 ? -sine : sine;
   };
   add(
       "v_sin_f32_e32 $d, $a", [turn](T a, T, T, T) { return turn(a, 0.0); }, 4);

@@ -88,12 +88,61 @@ void add(std::vector<OpCase>& cases, const char* arch, Format narrow, Format wid
   }
 }
 
+constexpr double e2m1[] = {0, 0.5, 1, 1.5, 2, 3, 4, 6};
+double fp4(u64 code) { return code & 8 ? -e2m1[code & 7] : e2m1[code & 7]; }
+/// Nearest of the sixteen, ties to the even code; everything beyond 6 is 6.
+u32 to_fp4(double x) {
+  const u32 sign = std::signbit(x) ? 8 : 0;
+  if (!(std::fabs(x) <= 6)) return sign | 7;
+  u32 best = 0;
+  for (u32 code = 1; code < 8; ++code) {
+    const double here = std::fabs(std::fabs(x) - e2m1[code]), there = std::fabs(std::fabs(x) - e2m1[best]);
+    if (here < there || (here == there && code % 2 == 0)) best = code;
+  }
+  return sign | best;
+}
+
+int scale(u64 x) { return static_cast<int>(field(x, 23, 8)) - 127; }
+
+/// gfx950's conversions with a shared scale.
+void add_scaled(std::vector<OpCase>& cases) {
+  const auto push = [&](const char* text, Kindof sources, Kindof result, bool wide_d, auto expect) {
+    OpCase c{text, sources, result, expect};
+    c.wide_d = wide_d;
+    cases.push_back(c);
+  };
+  const auto scaled = [](double x, int by) { return bits(static_cast<float>(std::ldexp(x, by))); };
+  push("v_cvt_scalef32_pk_f32_fp8 $d, $a, $b op_sel:[1,0,0]", Kindof::bits, Kindof::f32, true, [scaled](const Args& x) {
+    const auto one = [&](int at) { return scaled(value_of(Format::e4m3fn, x.a >> at & 255), scale(x.b)); };
+    return Result{one(16) | one(24) << 32};
+  });
+  push("v_cvt_scalef32_pk_f32_fp4 $d, $a, $b op_sel:[0,1,0]", Kindof::bits, Kindof::f32, true, [scaled](const Args& x) {
+    return Result{scaled(fp4(x.a >> 8 & 15), scale(x.b)) | scaled(fp4(x.a >> 12 & 15), scale(x.b)) << 32};
+  });
+  push("v_cvt_scalef32_f32_bf8 $d, $a, $b op_sel:[1,0,0]", Kindof::bits, Kindof::f32, false,
+       [scaled](const Args& x) { return Result{scaled(value_of(Format::e5m2, x.a >> 16 & 255), scale(x.b))}; });
+  push("v_cvt_scalef32_f16_fp8 $d, $a, $b op_sel:[1,0,1]", Kindof::bits, Kindof::f16, false, [](const Args& x) {
+    const u64 code = to_half(std::ldexp(value_of(Format::e4m3fn, x.a >> 16 & 255), scale(x.b)));
+    return Result{(x.old & 0xffff) | code << 16};
+  });
+  push("v_cvt_scalef32_pk_fp4_f32 $d, $a, $b, $c op_sel:[0,0,0,1]", Kindof::f32, Kindof::bits, false,
+       [](const Args& x) {
+         const auto one = [&](u64 v) { return to_fp4(std::ldexp(double(f32(v)), -scale(x.c))); };
+         return Result{(x.old & 0xff00ffff) | u64{one(x.a) | one(x.b) << 4} << 16};
+       });
+  push("v_cvt_scalef32_pk_fp8_f32 $d, $a, $b, $c", Kindof::f32, Kindof::bits, false, [](const Args& x) {
+    const auto one = [&](u64 v) { return nearest(Format::e4m3fn, std::ldexp(double(f32(v)), -scale(x.c))); };
+    return Result{(x.old & 0xffff0000) | one(x.a) | one(x.b) << 8};
+  });
+}
+
 }  // namespace
 
 std::vector<OpCase> small_float_cases() {
   std::vector<OpCase> cases;
   add(cases, "gfx942", Format::e4m3fnuz, Format::e5m2fnuz);
   add(cases, "gfx950", Format::e4m3fn, Format::e5m2);
+  add_scaled(cases);
   // Stochastic rounding to 16 bits: the random bits are added below the kept mantissa.
   cases.push_back({"v_cvt_sr_bf16_f32 $d, $a, $b", Kindof::f32, Kindof::bits, [](const Args& x) {
                      const u32 code = static_cast<u32>(x.a);

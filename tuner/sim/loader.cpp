@@ -10,6 +10,8 @@ namespace {
 
 constexpr std::uint64_t most_image_bytes = 256u << 20;
 constexpr std::uint32_t note_amdgpu_metadata = 32;
+/// What HIP adds for calls of unknown depth (the default of hipLimitStackSize), bytes per lane.
+constexpr std::uint32_t dynamic_stack_bytes = 1024;
 
 /// EF_AMDGPU_MACH of the processors that are simulated.
 Arch arch_of(std::uint32_t flags) {
@@ -90,6 +92,7 @@ void read_descriptors(CodeObject& object, const ElfFile& elf) {
       const auto kernel = object.kernels.find(std::string(symbol.name.substr(0, symbol.name.size() - 3)));
       if (kernel == object.kernels.end()) continue;
       read_descriptor(kernel->second, object.image, symbol.value);
+      if (kernel->second.uses_dynamic_stack) kernel->second.scratch_bytes += dynamic_stack_bytes;
       found[kernel->first] = true;
     }
   }

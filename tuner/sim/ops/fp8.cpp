@@ -2,6 +2,7 @@
 #include <span>
 
 #include "tuner/sim/ops/apply.h"
+#include "tuner/sim/ops/scaled.h"
 #include "tuner/sim/ops/small_float.h"
 
 namespace headtune::sim::HEADTUNE_SIM_ISA {
@@ -88,6 +89,56 @@ constexpr OpEntry table[] = {
     {"v_cvt_pk_bf8_f32", pair_from_f32<true>, valu, 1, keeps_high, {Type::b32, Type::f32, Type::f32}},
     {"v_cvt_sr_fp8_f32", stochastic_from_f32<false>, valu, 1, reads_dst, {Type::b32, Type::f32, Type::b32}},
     {"v_cvt_sr_bf8_f32", stochastic_from_f32<true>, valu, 1, reads_dst, {Type::b32, Type::f32, Type::b32}},
+
+    widen_op<WideF32, e4m3fn, 1>("v_cvt_scalef32_f32_fp8"),
+    widen_op<WideF16, e4m3fn, 1>("v_cvt_scalef32_f16_fp8"),
+    widen_op<WideF32, e5m2, 1>("v_cvt_scalef32_f32_bf8"),
+    widen_op<WideF16, e5m2, 1>("v_cvt_scalef32_f16_bf8"),
+    widen_op<WideF32, e4m3fn, 2>("v_cvt_scalef32_pk_f32_fp8"),
+    widen_op<WideF16, e4m3fn, 2>("v_cvt_scalef32_pk_f16_fp8"),
+    widen_op<WideBf16, e4m3fn, 2>("v_cvt_scalef32_pk_bf16_fp8"),
+    widen_op<WideF32, e5m2, 2>("v_cvt_scalef32_pk_f32_bf8"),
+    widen_op<WideF16, e5m2, 2>("v_cvt_scalef32_pk_f16_bf8"),
+    widen_op<WideBf16, e5m2, 2>("v_cvt_scalef32_pk_bf16_bf8"),
+    widen_op<WideF32, e2m1, 2>("v_cvt_scalef32_pk_f32_fp4"),
+    widen_op<WideF16, e2m1, 2>("v_cvt_scalef32_pk_f16_fp4"),
+    widen_op<WideBf16, e2m1, 2>("v_cvt_scalef32_pk_bf16_fp4"),
+    widen_op<WideF32, e2m3, 32>("v_cvt_scalef32_pk32_f32_fp6"),
+    widen_op<WideF16, e2m3, 32>("v_cvt_scalef32_pk32_f16_fp6"),
+    widen_op<WideBf16, e2m3, 32>("v_cvt_scalef32_pk32_bf16_fp6"),
+    widen_op<WideF32, e3m2, 32>("v_cvt_scalef32_pk32_f32_bf6"),
+    widen_op<WideF16, e3m2, 32>("v_cvt_scalef32_pk32_f16_bf6"),
+    widen_op<WideBf16, e3m2, 32>("v_cvt_scalef32_pk32_bf16_bf6"),
+    narrow_op<WideF32, e4m3fn, 2>("v_cvt_scalef32_pk_fp8_f32"),
+    narrow_op<WideF32, e5m2, 2>("v_cvt_scalef32_pk_bf8_f32"),
+    narrow_op<WideF32, e2m1, 2>("v_cvt_scalef32_pk_fp4_f32"),
+    narrow_op<WideF32, e4m3fn, 1, true>("v_cvt_scalef32_sr_fp8_f32"),
+    narrow_op<WideF32, e5m2, 1, true>("v_cvt_scalef32_sr_bf8_f32"),
+    narrow_op<WideF32, e2m1, 2, true>("v_cvt_scalef32_sr_pk_fp4_f32"),
+    narrow_op<WideF32, e2m3, 32, true>("v_cvt_scalef32_sr_pk32_fp6_f32"),
+    narrow_op<WideF32, e3m2, 32, true>("v_cvt_scalef32_sr_pk32_bf6_f32"),
+    narrow_op<WideF16, e4m3fn, 2>("v_cvt_scalef32_pk_fp8_f16"),
+    narrow_op<WideF16, e5m2, 2>("v_cvt_scalef32_pk_bf8_f16"),
+    narrow_op<WideF16, e2m1, 2>("v_cvt_scalef32_pk_fp4_f16"),
+    narrow_op<WideF16, e4m3fn, 1, true>("v_cvt_scalef32_sr_fp8_f16"),
+    narrow_op<WideF16, e5m2, 1, true>("v_cvt_scalef32_sr_bf8_f16"),
+    narrow_op<WideF16, e2m1, 2, true>("v_cvt_scalef32_sr_pk_fp4_f16"),
+    narrow_op<WideF16, e2m3, 32, true>("v_cvt_scalef32_sr_pk32_fp6_f16"),
+    narrow_op<WideF16, e2m3, 32>("v_cvt_scalef32_pk32_fp6_f16"),
+    narrow_op<WideF16, e3m2, 32, true>("v_cvt_scalef32_sr_pk32_bf6_f16"),
+    narrow_op<WideF16, e3m2, 32>("v_cvt_scalef32_pk32_bf6_f16"),
+    narrow_op<WideBf16, e4m3fn, 2>("v_cvt_scalef32_pk_fp8_bf16"),
+    narrow_op<WideBf16, e5m2, 2>("v_cvt_scalef32_pk_bf8_bf16"),
+    narrow_op<WideBf16, e2m1, 2>("v_cvt_scalef32_pk_fp4_bf16"),
+    narrow_op<WideBf16, e4m3fn, 1, true>("v_cvt_scalef32_sr_fp8_bf16"),
+    narrow_op<WideBf16, e5m2, 1, true>("v_cvt_scalef32_sr_bf8_bf16"),
+    narrow_op<WideBf16, e2m1, 2, true>("v_cvt_scalef32_sr_pk_fp4_bf16"),
+    narrow_op<WideBf16, e2m3, 32, true>("v_cvt_scalef32_sr_pk32_fp6_bf16"),
+    narrow_op<WideBf16, e2m3, 32>("v_cvt_scalef32_pk32_fp6_bf16"),
+    narrow_op<WideBf16, e3m2, 32, true>("v_cvt_scalef32_sr_pk32_bf6_bf16"),
+    narrow_op<WideBf16, e3m2, 32>("v_cvt_scalef32_pk32_bf6_bf16"),
+    narrow_op<WideF32, e2m3, 32>("v_cvt_scalef32_2xpk16_fp6_f32"),
+    narrow_op<WideF32, e3m2, 32>("v_cvt_scalef32_2xpk16_bf6_f32"),
 };
 
 }  // namespace
