@@ -19,7 +19,7 @@ namespace {
 const hip::Api& api() { return sim::api(); }
 
 Toolchain& toolchain() {
-  static Toolchain one(ToolchainOptions{.jobs = 1});
+  static Toolchain one{ToolchainOptions()};
   return one;
 }
 
@@ -91,7 +91,6 @@ hip::Error launch(hip::Function function, const Shape& shape, hip::Stream stream
 }
 
 std::string words(hip::Error error) { return api().get_error_string(error); }
-
 
 const std::string scale = R"(
 extern "C" __global__ void scale(float* y, const float* x, float factor, int n) {
@@ -331,6 +330,52 @@ TEST_CASE("lost coalescing costs time", "[sim]") {
   const double coalesced = time_of(1), scattered = time_of(33);
   sim::set_timing_only(false);
   CHECK(scattered > 4 * coalesced);
+}
+
+TEST_CASE("what the last workgroup does for all is counted, and its counter is left alone", "[sim]") {
+  const Compiled code("gfx950", R"(
+    extern "C" __global__ void k(unsigned* count, float* y, const float* x, int loops) {
+      __shared__ unsigned before;
+      if (threadIdx.x == 0) before = atomicAdd(count, 1u);
+      __syncthreads();
+      if (before != gridDim.x - 1) return;
+      float sum = 0;
+      for (int i = 0; i < loops; ++i) sum += x[i % 64] * sum + 1.f;
+      y[threadIdx.x] = sum;
+    })");
+  const Buffer<unsigned> count(std::vector<unsigned>{0});
+  const Buffer<float> x(ramp(64)), y(std::size_t{64});
+  sim::set_timing_only(true);
+  const auto time_of = [&](int loops) {
+    return timed([&] {
+      REQUIRE(launch(code.function("k"), {{300, 1, 1}}, nullptr, count.data, y.data, x.data, loops) == hip::success);
+    });
+  };
+  const double without = time_of(0), with = time_of(1000);
+  sim::set_timing_only(false);
+  CHECK(with > without + 1000 * 8 / 2400.0);  // a multiply-add each takes 4 cycles at least, a load more
+  CHECK(count.read()[0] == 0);
+}
+
+TEST_CASE("workgroups that read the same data are faster than those that do not", "[sim]") {
+  const Compiled code("gfx942", R"(
+    extern "C" __global__ void k(float* y, const float4* x, int stride) {
+      float sum = 0;
+      const float4* from = x + blockIdx.x * stride + threadIdx.x;
+      for (int i = 0; i < 32; ++i) { const float4 v = from[i * 256]; sum += v.x + v.y + v.z + v.w; }
+      y[blockIdx.x * 256 + threadIdx.x] = sum;
+    })");
+  const Buffer<float> x(std::size_t{304} * 32 * 256 * 4), y(std::size_t{304} * 256);
+  sim::set_timing_only(true);
+  const auto time_of = [&](int stride) {
+    return timed([&] {
+      REQUIRE(launch(code.function("k"), {{304, 1, 1}, {256, 1, 1}}, nullptr, y.data, x.data, stride) == hip::success);
+    });
+  };
+  const double apart = time_of(32 * 256), together = time_of(0);
+  sim::set_timing_only(false);
+  CHECK(sim::last_estimate().sharing_percent == 1600);
+  CHECK(together < 0.8 * apart);
 }
 
 TEST_CASE("a fault names kernel, place, instruction, lane and address", "[sim]") {

@@ -103,19 +103,38 @@ TEST_CASE("LDS bank conflicts", "[sim]") {
   CHECK(wide.lds_access(contiguous(Space::lds, 16), 0, 0).busy == 4);
 }
 
-TEST_CASE("a stream of lines arrives at the CU's share of the bandwidth", "[sim]") {
-  const auto& device = device_model(Arch::gfx950);
-  const auto& table = cost_table(Arch::gfx950);
-  CuMemory memory(device, table, 256);
+namespace {
+
+/// Bytes per cycle that one CU gets when it streams through memory.
+double stream_rate(Arch arch, std::uint64_t active_cus, std::uint32_t sharing_percent) {
+  CuMemory memory(device_model(arch), cost_table(arch), active_cus, sharing_percent);
   const int loads = 4000;
   std::uint64_t ready = 0;
   for (int i = 0; i < loads; ++i) {
     ready = memory.vector_access(contiguous(Space::global, 16, 0x100000 + 1024u * static_cast<unsigned>(i)), 0).ready;
   }
-  const double bytes_per_cycle = loads * 1024.0 / static_cast<double>(ready);
+  return loads * 1024.0 / static_cast<double>(ready);
+}
+
+}  // namespace
+
+TEST_CASE("a stream of lines arrives at the CU's share of the bandwidth", "[sim]") {
+  const auto& table = cost_table(Arch::gfx950);
   const double share = 8.0e12 * table.memory_efficiency_percent / 100 / 2.4e9 / 256;
-  CHECK(bytes_per_cycle > 0.98 * share);
-  CHECK(bytes_per_cycle <= share);
+  const double all_busy = stream_rate(Arch::gfx950, 256, 100);
+  CHECK(all_busy > 0.98 * share);
+  CHECK(all_busy <= share);
+  CHECK(stream_rate(Arch::gfx950, 128, 100) > 1.9 * all_busy);
+  CHECK(stream_rate(Arch::gfx950, 1, 100) < table.l1_bytes_per_cycle);
+}
+
+TEST_CASE("lines that two CUs read cost half of HBM, as far as the cache before it goes", "[sim]") {
+  const double alone = stream_rate(Arch::gfx950, 256, 100), shared = stream_rate(Arch::gfx950, 256, 200);
+  CHECK(shared > 1.9 * alone);
+  CHECK(shared < 2.1 * alone);
+  const double limit = cost_table(Arch::gfx950).llc_bytes_per_cycle;
+  CHECK(stream_rate(Arch::gfx950, 256, 1600) > 0.95 * limit);
+  CHECK(stream_rate(Arch::gfx950, 256, 1600) <= limit);
 }
 
 TEST_CASE("a line that is in the vector cache comes back sooner and moves nothing", "[sim]") {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -54,9 +55,9 @@ double SimDevice::microseconds(const Operation& operation) {
 std::string SimDevice::key_of(const Launch& launch) const {
   std::string key = fmt::format("{} {} {} {} {} {} ", launch.module, launch.kernel->name, fmt::join(launch.grid, ","),
                                 fmt::join(launch.block, ","), launch.dynamic_lds, host_writes_);
-  for (std::size_t at = 0; at + 8 <= launch.kernarg.size(); at += 8) {
-    std::uint64_t word;
-    std::memcpy(&word, launch.kernarg.data() + at, sizeof word);
+  for (std::size_t at = 0; at < launch.kernarg.size(); at += 8) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, launch.kernarg.data() + at, std::min(sizeof word, launch.kernarg.size() - at));
     const Block* block = memory_.block_at(word);
     if (block && !block->freed && word >= block->base && word - block->base < block->bytes) {
       key += fmt::format("{}@{} ", block->bytes, word - block->base);

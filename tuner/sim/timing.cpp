@@ -6,6 +6,7 @@
 #include "tuner/sim/engine.h"
 #include "tuner/sim/grid.h"
 #include "tuner/sim/timing_memory.h"
+#include "tuner/sim/timing_sharing.h"
 #include "tuner/sim/timing_table.h"
 #include "tuner/sim/timing_wave.h"
 #include "tuner/sim/workgroup.h"
@@ -47,14 +48,15 @@ struct Slot {
 
 class Cu {
  public:
-  Cu(const PlacedLaunch& placed, const DeviceModel& device, const TimingOptions& options)
+  Cu(const PlacedLaunch& placed, const DeviceModel& device, const TimingOptions& options, std::uint32_t sharing)
       : placed_(placed),
         launch_(placed.launch()),
         table_(cost_table(device.arch)),
         device_(device),
         options_(options),
+        sharing_(sharing),
         last_cu_(has_global_atomics(*launch_.program)),
-        memory_(device, table_, std::min(launch_.workgroups(), cu_count())) {
+        memory_(device, table_, std::min(launch_.workgroups(), cu_count()), sharing) {
     for (const Inst& inst : launch_.program->instructions()) costs_.push_back(cost_of(inst, table_));
   }
 
@@ -246,6 +248,7 @@ class Cu {
 
   Estimate finish() {
     memory_.count_into(result_);
+    result_.sharing_percent = sharing_;
     result_.cu_workgroups = cu_workgroups();
     // What the budget left out takes as long as what was run, per workgroup.
     result_.cycles = end_ * result_.cu_workgroups / std::max<std::uint64_t>(result_.workgroups, 1);
@@ -258,6 +261,7 @@ class Cu {
   const CostTable& table_;
   const DeviceModel& device_;
   const TimingOptions& options_;
+  std::uint32_t sharing_;
   bool last_cu_;
   CuMemory memory_;
   std::vector<Cost> costs_;
@@ -288,8 +292,13 @@ class Trial {
 
 Estimate estimate(const Launch& launch, Memory& memory, const DeviceModel& device, const TimingOptions& options) {
   const PlacedLaunch placed(launch, memory);
+  std::uint32_t sharing = 100;
+  {
+    const Trial trial(memory);
+    sharing = sharing_percent(placed, cost_table(device.arch).line_bytes);
+  }
   const Trial trial(memory);
-  return Cu(placed, device, options).run();
+  return Cu(placed, device, options, sharing).run();
 }
 
 }  // namespace headtune::sim

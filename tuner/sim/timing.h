@@ -22,6 +22,7 @@ struct Estimate {
   std::uint64_t mfma_cycles = 0;         ///< of all SIMDs together
   std::uint64_t valu_cycles = 0;         ///< of all SIMDs together
   std::uint64_t memory_wait_cycles = 0;  ///< waves waiting at s_waitcnt, added over waves
+  std::uint32_t sharing_percent = 100;   ///< CUs that read each line, times 100
   int resident_workgroups = 0;           ///< occupancy
 };
 
@@ -30,7 +31,7 @@ struct TimingOptions {
   std::uint64_t instruction_budget = 2'000'000;
   /// A kernel with global atomics may give its last workgroup the work of all (a fused combine): instructions of other
   /// workgroups that are executed beforehand, so that the sampled CU finds memory as the last one does.
-  std::uint64_t others_budget = 10'000'000;
+  std::uint64_t others_budget = 4'000'000;
 };
 
 /// Executes the sample on `memory` and undoes what it stored there. Throws Fault.

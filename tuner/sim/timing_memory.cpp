@@ -10,15 +10,20 @@ namespace {
 constexpr std::uint64_t ticks = 256;         ///< per cycle
 constexpr std::uint32_t scalar_lines = 128;  ///< 16 KiB of scalar cache, shared by neighbouring CUs
 
-/// HBM bytes per cycle for each of `active` CUs, no more than a CU takes from L2.
-std::uint64_t memory_ticks_per_line(const DeviceModel& device, const CostTable& table, std::uint64_t active) {
+/// A line from HBM, with `active` CUs at work. A line that several CUs read passes HBM once; the others find it in the
+/// memory-side cache (gfx90a: in the one L2).
+std::uint64_t memory_ticks_per_line(const DeviceModel& device, const CostTable& table, std::uint64_t active,
+                                    std::uint64_t sharing_percent) {
   const auto& facts = *device.facts;
   // TB/s and GHz are stated with at most two decimals: integers keep the result the same on every computer.
   const auto mbytes_per_s = static_cast<std::uint64_t>(facts.hbm_tb_per_s * 1e6 + 0.5);
   const auto mhz = static_cast<std::uint64_t>(facts.clock_ghz * 1e3 + 0.5);
+  const auto all = static_cast<std::uint64_t>(facts.cu_count);
+  const std::uint64_t line = table.line_bytes * ticks;
   const std::uint64_t usable = mbytes_per_s * table.memory_efficiency_percent / 100;
-  const std::uint64_t share = table.line_bytes * ticks * mhz * std::max<std::uint64_t>(active, 1) / usable;
-  return std::max(share, table.line_bytes * ticks / table.l1_bytes_per_cycle);
+  const std::uint64_t from_hbm = line * mhz * std::max<std::uint64_t>(active, 1) * 100 / (usable * sharing_percent);
+  const std::uint64_t from_cache = line * std::min(active, all) / (all * table.llc_bytes_per_cycle);
+  return std::max({from_hbm, from_cache, line / table.l1_bytes_per_cycle});
 }
 
 std::uint64_t l2_ticks_per_line(const DeviceModel& device, const CostTable& table, std::uint64_t active) {
@@ -54,14 +59,15 @@ void touched_lines(const Access& access, std::uint32_t line_bytes, std::vector<s
   }
 }
 
-CuMemory::CuMemory(const DeviceModel& device, const CostTable& table, std::uint64_t active_cus)
+CuMemory::CuMemory(const DeviceModel& device, const CostTable& table, std::uint64_t active_cus,
+                   std::uint32_t sharing_percent)
     : table_(table),
       banks_(static_cast<std::uint32_t>(device.facts->lds_banks)),
       l1_(table.l1_lines),
       l2_(table.l2_lines),
       scalar_(scalar_lines),
       l2_pipe_(l2_ticks_per_line(device, table, active_cus)),
-      memory_pipe_(memory_ticks_per_line(device, table, active_cus)) {}
+      memory_pipe_(memory_ticks_per_line(device, table, active_cus, sharing_percent)) {}
 
 /// A line from L2 or beyond.
 std::uint64_t CuMemory::fetch(std::uint64_t line, std::uint64_t now) {

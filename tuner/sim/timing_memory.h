@@ -39,8 +39,9 @@ class Tags {
 
 class CuMemory {
  public:
-  /// `active_cus` share the HBM bandwidth.
-  CuMemory(const DeviceModel& device, const CostTable& table, std::uint64_t active_cus);
+  /// `active_cus` share the HBM bandwidth; a line is read by `sharing_percent` / 100 of them.
+  CuMemory(const DeviceModel& device, const CostTable& table, std::uint64_t active_cus,
+           std::uint32_t sharing_percent = 100);
 
   struct Result {
     std::uint64_t busy = 0;   ///< cycles that the unit is taken

@@ -15,9 +15,10 @@ constexpr CostTable gfx90a{
     .l1_latency = 120,
     .l2_latency = 250,
     .memory_latency = 700,
-    .l1_lines = 128,           // 16 KiB
-    .l2_bytes_per_cycle = 37,  // 32 channels x 128 B / 110 CUs
-    .l2_lines = 600,           // 8 MiB / 110 CUs
+    .l1_lines = 128,            // 16 KiB
+    .l2_bytes_per_cycle = 37,   // 32 channels x 128 B / 110 CUs
+    .l2_lines = 600,            // 8 MiB / 110 CUs
+    .llc_bytes_per_cycle = 37,  // no memory-side cache: the one L2
 };
 
 constexpr CostTable gfx942{

@@ -37,6 +37,7 @@ struct CostTable {
   std::uint32_t l1_bytes_per_cycle = 64;         ///< of one CU
   std::uint32_t l2_bytes_per_cycle = 64;         ///< of one CU when all are busy
   std::uint32_t l2_lines = 1024;                 ///< a CU's share of its die's L2
+  std::uint32_t llc_bytes_per_cycle = 26;        ///< of one CU, from the memory-side cache: 17 TB/s over all CUs
   std::uint32_t lds_bytes_per_cycle = 128;       ///< read; also 4 x banks
   std::uint32_t memory_efficiency_percent = 80;  ///< of the nominal HBM bandwidth that a read stream reaches
   // Per SIMD, in FLOP per cycle: dense matrix rates. Peak TFLOP/s / (CUs x 4 x clock).
