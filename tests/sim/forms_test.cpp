@@ -235,7 +235,7 @@ TEST_CASE("four masked differences go to four registers", "[sim]") {
     for (int n = 0; n < 4; ++n) machine.v(6 + n)[lane] = 100;
   }
   machine.execute("v_mqsad_u32_u8 v[10:13], v[2:3], v4, v[6:9]");
-  for (int n = 0; n < 4; ++n) CHECK(machine.v(10 + n)[5] == 100 + 10 - (2 + n));
+  for (int n = 0; n < 4; ++n) CHECK(machine.v(10 + n)[5] == 108u - static_cast<std::uint32_t>(n));
 }
 
 TEST_CASE("stochastic halves truncate after the random bits are added", "[sim]") {
