@@ -35,9 +35,10 @@ struct Config {
   int num_stages = 1;  ///< tiles in the ring (LDS paths); the register path keeps one in flight
   int waves_per_eu = 2;         ///< waves per SIMD that the register budget must allow; bounds spills on one side,
                                 ///< occupancy on the other
-  int workgroups_per_cu = 2;    ///< split policy: stop splitting once every CU has this many workgroups
+  int workgroups_per_cu = 4;    ///< split policy: stop splitting once every CU has this many workgroups, or as many as
+                                ///< fit at once
   int min_keys_per_split = 128;  ///< split policy: a split is never shorter
-  int max_splits = 64;          ///< split policy: bounds workspace and combine time
+  int max_splits = 128;         ///< split policy: bounds workspace and combine time
   int stage2_warps = 4;  ///< waves of a workgroup of stage 2
   int stage2_rows = 1;   ///< new tokens of one head that such a workgroup combines
   int fuse_combine = 0;  ///< 1: the last workgroup of a head block combines (no second launch), 0: stage 2 kernel

@@ -46,18 +46,6 @@ constexpr int head_blocks(const Problem& problem, const Config& config) {
                                 : ceil_div(problem.num_q_heads, config.block_h);
 }
 
-/// Splits of the longest request: enough workgroups to fill the device, no split shorter than the minimum.
-/// `max_context` is an upper bound of the prefix lengths (of the graph's bucket when captured).
-constexpr int num_splits(const Problem& problem, const Config& config, const DeviceLimits& device, int batch,
-                         int max_context) {
-  const int groups = batch * head_blocks(problem, config);
-  const int wanted = device.cu_count * config.workgroups_per_cu / (groups > 0 ? groups : 1);
-  const int useful = ceil_div(max_context, config.min_keys_per_split);
-  int splits = wanted < config.max_splits ? wanted : config.max_splits;
-  splits = splits < useful ? splits : useful;
-  return splits < 1 ? 1 : splits;
-}
-
 /// Dynamic LDS of stage 1.
 constexpr int stage1_lds_bytes(const Problem& problem, const Config& config, const DeviceLimits& device) {
   const int rows = config.block_h * problem.extend_len;
@@ -72,6 +60,30 @@ constexpr int stage1_lds_bytes(const Problem& problem, const Config& config, con
   const int combine =
       config.fuse_combine ? combine_lds_bytes(problem, config, rows, config.num_warps * device.wave_size) : 0;
   return path > combine ? path : combine;
+}
+
+/// Workgroups of stage 1 that a CU holds at once, at most WORKGROUPS_PER_CU: bounded by LDS and, on AMD, by the waves that
+/// the register budget leaves room for. NVIDIA keeps 1 KiB of LDS per workgroup to itself.
+constexpr int resident_workgroups(const Problem& problem, const Config& config, const DeviceLimits& device) {
+  const int own = device.family == Family::nvidia ? 1024 : 0;
+  const int used = stage1_lds_bytes(problem, config, device) + own;
+  int resident = config.workgroups_per_cu;
+  if (used > 0 && (device.lds_bytes + own) / used < resident) resident = (device.lds_bytes + own) / used;
+  const int by_waves = 4 * config.waves_per_eu / config.num_warps;
+  if (device.family != Family::nvidia && by_waves < resident) resident = by_waves;
+  return resident < 1 ? 1 : resident;
+}
+
+/// Splits of the longest request: all workgroups of a launch resident at once (a second round starts late), no split
+/// shorter than the minimum. `max_context` is an upper bound of the prefix lengths (of the graph's bucket when captured).
+constexpr int num_splits(const Problem& problem, const Config& config, const DeviceLimits& device, int batch,
+                         int max_context) {
+  const int groups = batch * head_blocks(problem, config);
+  const int wanted = device.cu_count * resident_workgroups(problem, config, device) / (groups > 0 ? groups : 1);
+  const int useful = ceil_div(max_context, config.min_keys_per_split);
+  int splits = wanted < config.max_splits ? wanted : config.max_splits;
+  splits = splits < useful ? splits : useful;
+  return splits < 1 ? 1 : splits;
 }
 
 constexpr Launch stage1_launch(const Problem& problem, const Config& config, const DeviceLimits& device, int batch,

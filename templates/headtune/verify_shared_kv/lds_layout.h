@@ -14,9 +14,9 @@ constexpr HEADTUNE_HOST_DEVICE int row_blocks(int rows, int row_warps) {
 
 namespace register_path {
 
-/// LDS that the merge of waves may take where nothing larger is there anyway: leaves room for two workgroups in 64 KiB
-/// with the usual 4 waves.
-inline constexpr int merge_budget = 36 * 1024;
+/// LDS that the merge of waves may take where nothing larger is there anyway: three workgroups of the usual 4 waves fit
+/// 64 KiB.
+inline constexpr int merge_budget = 20 * 1024;
 
 /// Waves merge through LDS in units of 16 rows and `chunk` columns (ColumnShape); rows are padded against bank conflicts.
 constexpr HEADTUNE_HOST_DEVICE int unit_floats(int chunk) { return 16 * (chunk + 4); }
