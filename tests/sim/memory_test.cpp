@@ -159,6 +159,10 @@ TEST_CASE("LDS races between waves are found; barriers, atomics and own accesses
   lds.pass_barrier();
   REQUIRE_NOTHROW(lds.note(0, 2, Use::store, 1, 0));
   REQUIRE_NOTHROW(lds.note(2, 2, Use::store, 2, 0));  // halves of one dword
+  const std::uint32_t zero = 0, one = 1;              // LDS starts as zeros here
+  REQUIRE_NOTHROW(lds.note(32, 4, Use::store, 1, 0, &zero));
+  REQUIRE_NOTHROW(lds.note(32, 4, Use::store, 2, 0, &zero));  // the same value
+  REQUIRE_THROWS_MATCHES(lds.note(32, 4, Use::store, 3, 0, &one), Fault, says("wrote with no barrier"));
   REQUIRE_NOTHROW(lds.note(16, 4, Use::atomic, 1, 0));
   REQUIRE_NOTHROW(lds.note(16, 4, Use::atomic, 2, 0));
   REQUIRE_THROWS_MATCHES(lds.note(16, 4, Use::load, 1, 0), Fault, says("updated"));

@@ -247,18 +247,20 @@ void Lds::fault(std::uint64_t offset, std::uint32_t bytes, std::uint32_t alignme
       lane, offset);
 }
 
-void Lds::check(std::uint64_t offset, std::uint32_t bytes, Use use, std::uint32_t wave, int lane) {
-  for (std::uint64_t byte = offset; byte < offset + bytes; ++byte)
-    check_byte(records_[byte], byte, use, static_cast<std::uint16_t>(wave), lane);
+void Lds::check(std::uint64_t offset, std::uint32_t bytes, Use use, std::uint32_t wave, int lane,
+                const std::byte* value) {
+  for (std::uint32_t n = 0; n < bytes; ++n)
+    check_byte(offset + n, use, static_cast<std::uint16_t>(wave), lane, value && value[n] == data_[offset + n]);
 }
 
-void Lds::check_byte(Record& record, std::uint64_t offset, Use use, std::uint16_t wave, int lane) {
+void Lds::check_byte(std::uint64_t offset, Use use, std::uint16_t wave, int lane, bool same) {
+  Record& record = records_[offset];
   const auto race = [&](const char* other, int who) {
     throw Fault(fmt::format("LDS race: {} of byte {} by wave {}, which wave {} {} with no barrier in between",
                             verb(use), offset, wave, who, other),
                 lane, offset);
   };
-  if (record.write_epoch == epoch_ && record.writer != wave) race("wrote", record.writer);
+  if (record.write_epoch == epoch_ && record.writer != wave && !same) race("wrote", record.writer);
   if (use != Use::load && record.read_epoch == epoch_ && (record.many_readers || record.reader != wave))
     race("read", record.reader);
   if (use != Use::atomic && record.atomic_epoch == epoch_ && (record.many_atomics || record.atomic != wave))

@@ -55,8 +55,8 @@ class Memory {
   void check_uninitialised(bool on) { check_uninitialised_ = on; }
   bool checks_uninitialised() const { return check_uninitialised_; }
 
-  /// From here to roll_back() kernels' stores and atomics are undone at the end, and never-written bytes may be read: for
-  /// the cycle model, which executes a sample only. One host thread.
+  /// From here to roll_back() kernels' stores and atomics are undone at the end, and never-written bytes may be read:
+  /// for the cycle model, which executes a sample only. One host thread.
   void begin_trial();
   void roll_back();
   bool in_trial() const { return in_trial_; }
@@ -116,9 +116,11 @@ class Lds {
   void require(std::uint64_t offset, std::uint32_t bytes, std::uint32_t alignment, int lane) const {
     if (offset + bytes > size_ || offset % alignment) fault(offset, bytes, alignment, lane);
   }
-  /// Records an access by a wave; throws Fault on a race. No-op unless races are checked.
-  void note(std::uint64_t offset, std::uint32_t bytes, Use use, std::uint32_t wave, int lane) {
-    if (!records_.empty()) check(offset, bytes, use, wave, lane);
+  /// Records an access by a wave; throws Fault on a race. No-op unless races are checked. `value`: what a store is
+  /// about to write; waves that write the same bytes do not race with each other.
+  void note(std::uint64_t offset, std::uint32_t bytes, Use use, std::uint32_t wave, int lane,
+            const void* value = nullptr) {
+    if (!records_.empty()) check(offset, bytes, use, wave, lane, static_cast<const std::byte*>(value));
   }
   /// The whole workgroup passed a barrier: what came before is ordered with what comes after.
   void pass_barrier() { ++epoch_; }
@@ -133,8 +135,8 @@ class Lds {
     bool written = false;
   };
   [[noreturn]] void fault(std::uint64_t offset, std::uint32_t bytes, std::uint32_t alignment, int lane) const;
-  void check(std::uint64_t offset, std::uint32_t bytes, Use use, std::uint32_t wave, int lane);
-  void check_byte(Record& record, std::uint64_t offset, Use use, std::uint16_t wave, int lane);
+  void check(std::uint64_t offset, std::uint32_t bytes, Use use, std::uint32_t wave, int lane, const std::byte* value);
+  void check_byte(std::uint64_t offset, Use use, std::uint16_t wave, int lane, bool same);
 
   std::vector<std::byte> data_;
   std::uint32_t size_;

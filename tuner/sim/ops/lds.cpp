@@ -11,20 +11,20 @@ namespace {
 // --- whole words ----------------------------------------------------------------------------------------------------
 
 template <int Words>
-void read_at(Wave& wave, int index, const LdsLanes& from, std::uint32_t shift) {
+void read_at(Wave& wave, int index, const LdsLanes& from) {
   for_lanes(from.active, [&](int lane) {
     std::uint32_t word[Words];
-    std::memcpy(word, from.data + from.offset[lane] + shift, sizeof word);
+    std::memcpy(word, from.data + from.offset[lane], sizeof word);
     for (int part = 0; part < Words; ++part) wave.v[index + part][lane] = word[part];
   });
 }
 
 template <int Words>
-void write_at(const Wave& wave, int index, const LdsLanes& to, std::uint32_t shift) {
+void write_at(Wave& wave, int index, const LdsLanes& to) {
   for_lanes(to.active, [&](int lane) {
     std::uint32_t word[Words];
     for (int part = 0; part < Words; ++part) word[part] = wave.v[index + part][lane];
-    std::memcpy(to.data + to.offset[lane] + shift, word, sizeof word);
+    store_lds(wave, to, lane, word, sizeof word);
   });
 }
 
@@ -32,14 +32,14 @@ template <int Words>
 void read(Wave& wave, const Inst& inst) {
   LdsLanes lanes;
   point_lds(wave, inst, {Use::load, 4 * Words, 4, 1}, inst.offset, lanes);
-  read_at<Words>(wave, inst.op[0].index, lanes, 0);
+  read_at<Words>(wave, inst.op[0].index, lanes);
 }
 
 template <int Words>
 void write(Wave& wave, const Inst& inst) {
   LdsLanes lanes;
   point_lds(wave, inst, {Use::store, 4 * Words, 4, 0}, inst.offset, lanes);
-  write_at<Words>(wave, inst.op[1].index, lanes, 0);
+  write_at<Words>(wave, inst.op[1].index, lanes);
 }
 
 // --- two places at once ---------------------------------------------------------------------------------------------
@@ -58,16 +58,16 @@ template <int Words, int Unit>
 void read2(Wave& wave, const Inst& inst) {
   LdsLanes first, second;
   point_two<Words, Unit>(wave, inst, {Use::load, 4 * Words, 4, 1}, first, second);
-  read_at<Words>(wave, inst.op[0].index, first, 0);
-  read_at<Words>(wave, inst.op[0].index + Words, second, 0);
+  read_at<Words>(wave, inst.op[0].index, first);
+  read_at<Words>(wave, inst.op[0].index + Words, second);
 }
 
 template <int Words, int Unit>
 void write2(Wave& wave, const Inst& inst) {
   LdsLanes first, second;
   point_two<Words, Unit>(wave, inst, {Use::store, 4 * Words, 4, 0}, first, second);
-  write_at<Words>(wave, inst.op[1].index, first, 0);
-  write_at<Words>(wave, inst.op[2].index, second, 0);
+  write_at<Words>(wave, inst.op[1].index, first);
+  write_at<Words>(wave, inst.op[2].index, second);
 }
 
 // --- bytes and halves -----------------------------------------------------------------------------------------------
@@ -95,7 +95,7 @@ void write_narrow(Wave& wave, const Inst& inst) {
   point_lds(wave, inst, {Use::store, Bytes, Bytes, 0}, inst.offset, lanes);
   for_lanes(lanes.active, [&](int lane) {
     const std::uint32_t value = wave.v[inst.op[1].index][lane] >> Shift;
-    std::memcpy(lanes.data + lanes.offset[lane], &value, Bytes);
+    store_lds(wave, lanes, lane, &value, Bytes);
   });
 }
 
@@ -104,13 +104,13 @@ void write_narrow(Wave& wave, const Inst& inst) {
 void read_addtid(Wave& wave, const Inst& inst) {
   LdsLanes lanes;
   point_lds_by_lane(wave, {Use::load, 4, 4, 0}, wave.s[sreg::m0] + inst.offset, lanes);
-  read_at<1>(wave, inst.op[0].index, lanes, 0);
+  read_at<1>(wave, inst.op[0].index, lanes);
 }
 
 void write_addtid(Wave& wave, const Inst& inst) {
   LdsLanes lanes;
   point_lds_by_lane(wave, {Use::store, 4, 4, 0}, wave.s[sreg::m0] + inst.offset, lanes);
-  write_at<1>(wave, inst.op[0].index, lanes, 0);
+  write_at<1>(wave, inst.op[0].index, lanes);
 }
 
 // --- transposed reads (gfx950) --------------------------------------------------------------------------------------

@@ -23,16 +23,22 @@ inline void record_lds(Wave& wave, const Request& request, const std::uint32_t* 
   for (int lane = 0; lane < kLanes; ++lane) access.address[lane] = offset[lane];
 }
 
-/// Checks range, alignment and races, and fills wave.access.
+/// Checks range, alignment and, but for stores, races; fills wave.access. A store notes itself, with its value.
 inline void check_lds(Wave& wave, const Request& request, LdsLanes& to) {
   to.active = wave.exec();
   record_lds(wave, request, to.offset);
   Lds& lds = *wave.lds;
   to.data = lds.data();
   for_lanes(to.active, [&](int lane) { lds.require(to.offset[lane], request.bytes, request.align, lane); });
-  if (lds.checks_races())
+  if (lds.checks_races() && request.use != Use::store)
     for_lanes(to.active,
               [&](int lane) { lds.note(to.offset[lane], request.bytes, request.use, wave.wave_in_group, lane); });
+}
+
+/// One lane's store.
+inline void store_lds(Wave& wave, const LdsLanes& to, int lane, const void* value, std::uint32_t bytes) {
+  wave.lds->note(to.offset[lane], bytes, Use::store, wave.wave_in_group, lane, value);
+  std::memcpy(to.data + to.offset[lane], value, bytes);
 }
 
 /// Lane's address register plus `offset` bytes.

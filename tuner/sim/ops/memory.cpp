@@ -111,13 +111,13 @@ void load_to_lds(Wave& wave, const Inst& inst) {
   for_lanes(from.active, [&](int lane) {
     const std::uint32_t offset = base + written * lane;
     wave.lds->require(offset, written, 4, lane);
-    wave.lds->note(offset, written, Use::store, wave.wave_in_group, lane);
-    if constexpr (IsNarrow) {
-      const std::uint32_t value = widened<Kind>(from.lane[lane]);
-      std::memcpy(wave.lds->data() + offset, &value, 4);
-    } else {
-      std::memcpy(wave.lds->data() + offset, from.lane[lane], Bytes);
-    }
+    std::uint32_t value[written / 4];
+    if constexpr (IsNarrow)
+      value[0] = widened<Kind>(from.lane[lane]);
+    else
+      std::memcpy(value, from.lane[lane], Bytes);
+    wave.lds->note(offset, written, Use::store, wave.wave_in_group, lane, value);
+    std::memcpy(wave.lds->data() + offset, value, written);
   });
 }
 
