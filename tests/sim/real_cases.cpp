@@ -118,6 +118,7 @@ T fixed_up(T q, T den, T num) {
   const int least = std::numeric_limits<T>::min_exponent - 1;
   const auto field = [&](T x) { return std::fabs(x) < std::numeric_limits<T>::min() ? least - 1 : std::ilogb(x); };
   if (field(num) - field(den) < (sizeof(T) == 4 ? -150 : -1075)) return negative ? -T(0) : T(0);
+  if (std::isnan(q)) return negative ? -inf : inf;
   return negative ? -std::fabs(q) : std::fabs(q);
 }
 

@@ -231,8 +231,10 @@ std::map<std::string, Meaning> meanings() {
   return m;
 }
 
+/// SOPK: the last operand is a 16-bit immediate.
 bool has_immediate(const std::string& name) {
-  return name.find("k_") != std::string::npos && name.find("mask") == std::string::npos;
+  return name.starts_with("s_cmpk_") || name == "s_movk_i32" || name == "s_cmovk_i32" || name == "s_addk_i32" ||
+         name == "s_mulk_i32";
 }
 bool one_source(const std::string& name) {
   const Meaning none;

@@ -71,6 +71,8 @@ T div_fixup(T s0, T s1, T s2) {
   if (s1 == 0 || std::isinf(s2)) return sign * std::numeric_limits<T>::infinity();
   if (std::isinf(s1) || s2 == 0) return sign * T(0);
   if (F::exponent(s2) - F::exponent(s1) < F::underflow) return sign * T(0);
+  // Estimates that overflowed leave a NaN behind (infinity - infinity): the quotient of two numbers is then infinite.
+  if (is_nan(s0)) return sign * std::numeric_limits<T>::infinity();
   return std::copysign(s0, sign);
 }
 
