@@ -38,8 +38,15 @@ Choice choose() {
   }
 }
 
+/// Loaded machines compile slowly: a hang is not what these tests look for.
+ToolchainOptions patient() {
+  ToolchainOptions options;
+  options.timeout_seconds = 1200;
+  return options;
+}
+
 Toolchain& toolchain() {
-  static Toolchain client{ToolchainOptions{}};
+  static Toolchain client{patient()};
   return client;
 }
 

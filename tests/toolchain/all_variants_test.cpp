@@ -27,8 +27,15 @@ Problem problem(int q_heads, int kv_heads, int head_dim, int extend_len, bool ca
 const std::vector<Problem> problems = {problem(16, 4, 64, 8, false), problem(16, 4, 128, 8, false),
                                        problem(8, 1, 256, 4, true), problem(12, 1, 576, 8, true, 512)};
 
+/// Loaded machines compile slowly: a hang is not what these tests look for.
+ToolchainOptions patient() {
+  ToolchainOptions options;
+  options.timeout_seconds = 1200;
+  return options;
+}
+
 Toolchain& toolchain() {
-  static Toolchain client{ToolchainOptions{}};
+  static Toolchain client{patient()};
   return client;
 }
 
