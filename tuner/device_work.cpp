@@ -172,8 +172,8 @@ void guarded(const hip::Device& device, RunOutcome& outcome, Work&& work) {
   } catch (const hip::DeviceError& error) {
     outcome.status = is_fault(error.code) ? RunStatus::device_fault : RunStatus::unavailable;
     outcome.reason = error.what();
-    if (const std::string detail = device.fault_text ? device.fault_text() : ""; !detail.empty())
-      outcome.reason += "; " + detail;
+    const bool told = device.fault_text && (is_fault(error.code) || error.code == hip::error_invalid_image);
+    if (const std::string detail = told ? device.fault_text() : ""; !detail.empty()) outcome.reason += "; " + detail;
   }
 }
 

@@ -129,7 +129,7 @@ class Subject {
   bool outraced_ = false;
 };
 
-/// While it lives, a simulated device models time and leaves results alone.
+/// While it lives, simulated and scripted devices model time and leave results alone.
 class TimingOnly {
  public:
   explicit TimingOnly(const hip::Device& device) : set_(device.set_timing_only) {
@@ -147,7 +147,6 @@ class TimingOnly {
 
 /// A model's times have no noise and no cache state: one call says everything.
 Timing estimate(Bench& bench, const Enqueue& enqueue) {
-  const TimingOnly timing_only(bench.device);
   Timing timing;
   timing.median_us = bench.time([&] { enqueue(bench.stream.get(), 0); });
   timing.samples_us = {timing.median_us};
@@ -206,6 +205,7 @@ Timing measure(const hip::Device& device, const Enqueue& enqueue, const MeasureO
 std::vector<Timing> race(const hip::Device& device, std::span<const Enqueue> candidates,
                          const MeasureOptions& options) {
   Bench bench(device);
+  const TimingOnly timing_only(device);
   std::vector<Timing> timings;
   if (device.estimated) {
     for (const Enqueue& enqueue : candidates) timings.push_back(estimate(bench, enqueue));

@@ -48,6 +48,7 @@ struct State {
   std::mt19937_64 random;
   double now_us = 0;
   long submissions = 0;
+  bool timing_only = false;
   Error sticky = success;  ///< a fault poisons the context until the process ends, as on a real device
   std::map<void*, std::size_t> allocations;
   std::size_t allocated = 0;
@@ -106,7 +107,7 @@ bool writes_output(const FakeFunction& function) {
 
 void compute(const FakeFunction& function, const VerifyParams& params) {
   act_out(function.module->variant.fault);
-  if (writes_output(function) && state.sticky == success)
+  if (!state.timing_only && writes_output(function) && state.sticky == success)
     write_attention(params, function.module->constants, function.module->variant);
 }
 
@@ -342,9 +343,12 @@ Provider fake_provider(const std::string& file) {
   state.random.seed(state.script.seed);
   state.now_us = 0;
   state.submissions = 0;
+  state.timing_only = false;
   state.sticky = success;
   return {.name = "fake", .api = &api, .version = "scripted device " + file};
 }
+
+void fake_timing_only(bool on) { state.timing_only = on; }
 
 const FakeDevice& fake_device() { return state.script.device; }
 

@@ -15,7 +15,8 @@
 //       "output_context": 1,          only where a request's context is this
 //       "fault": "none" | "illegal_address" | "segv" | "abort" | "hang"}]}
 //
-// A launch outside a graph computes its result; graph replays only take time.
+// A launch outside a graph computes its result; graph replays, and all launches while fake_timing_only is on, only take
+// time.
 #pragma once
 
 #include <string>
@@ -42,5 +43,7 @@ struct FakeDevice {
   long long memory_bytes = 1LL << 32;
 };
 const FakeDevice& fake_device();
+
+void fake_timing_only(bool on);
 
 }  // namespace headtune::hip

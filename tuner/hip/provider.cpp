@@ -77,6 +77,7 @@ Device open_fake(std::string_view spec, std::string_view argument) {
   const Provider provider = fake_provider(std::string(argument));
   Device device = open_ordinal(provider, spec, "0");
   device.target = fake_device().target;
+  device.set_timing_only = fake_timing_only;
   return device;
 }
 

@@ -21,7 +21,7 @@ struct Provider {
 };
 
 struct ProviderOptions {
-  std::filesystem::path rocm;            ///< --rocm PATH: a ROCm root; empty: the loader's path, then /opt/rocm
+  std::filesystem::path rocm;            ///< --rocm PATH: a ROCm root; empty: /opt/rocm, then the loader's path
   std::filesystem::path sysfs = "/sys";  ///< tests put a fake tree here
   std::filesystem::path dev = "/dev";
 };

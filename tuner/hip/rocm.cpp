@@ -44,7 +44,7 @@ Provider unavailable(std::string reason) { return {.name = "rocm", .reason = std
 std::string not_loaded(const fs::path& rocm, const Library& library) {
   if (!library.error().empty()) return "libamdhip64.so does not load: " + library.error();
   return fmt::format("no libamdhip64.so in {}; install ROCm 5.2 or newer, or give its root with --rocm",
-                     rocm.empty() ? "the library path or /opt/rocm" : rocm.string());
+                     rocm.empty() ? "/opt/rocm or the library path" : rocm.string());
 }
 
 Provider load(const ProviderOptions& options) {
@@ -74,8 +74,9 @@ std::vector<std::string> rocm_libraries(const fs::path& rocm) {
     if (paths.empty()) paths.push_back(rocm / "lib" / names[3]);  // its error text names the path
     return paths;
   }
-  for (const char* name : names) paths.push_back(name);
+  // AMD's own installation before a distribution's, as headtune-toolchain searches.
   for (const char* name : names) paths.push_back(std::string("/opt/rocm/lib/") + name);
+  for (const char* name : names) paths.push_back(name);
   return paths;
 }
 
