@@ -1,10 +1,13 @@
-// Checks and times rendered variants on an NVIDIA GPU without the tuner: kernels are cubins built beforehand, one manifest
-// line each ("CUBIN KEY=VALUE ..."). Used while kernels are written; the tuner's own numbers come from `headtune sweep`.
+// Checks and times rendered variants on an NVIDIA GPU without the tuner: kernels are cubins built beforehand, one
+// manifest line each ("CUBIN KEY=VALUE ..."). Used while kernels are written; the tuner's own numbers come from
+// `headtune sweep`.
 //
 // Usage: kernel_bench MANIFEST [check] [bench] [--splits]
 // Output: one line per (variant, cell, split policy): microseconds (median, cold), GB/s of K and V.
 #include <cuda.h>
 #include <cuda_runtime.h>
+#include <headtune/verify_shared_kv/launch.h>
+#include <headtune/verify_shared_kv/params.h>
 
 #include <algorithm>
 #include <cmath>
@@ -19,9 +22,6 @@
 #include <sstream>
 #include <string>
 #include <vector>
-
-#include <headtune/verify_shared_kv/launch.h>
-#include <headtune/verify_shared_kv/params.h>
 
 using namespace headtune;
 
@@ -62,7 +62,8 @@ static double value(std::uint16_t bits) {
 }
 
 __global__ void fill(std::uint16_t* to, std::size_t count, std::uint32_t seed) {
-  for (std::size_t i = blockIdx.x * std::size_t{blockDim.x} + threadIdx.x; i < count; i += std::size_t{gridDim.x} * blockDim.x)
+  for (std::size_t i = blockIdx.x * std::size_t{blockDim.x} + threadIdx.x; i < count;
+       i += std::size_t{gridDim.x} * blockDim.x)
     to[i] = random_bf16(static_cast<std::uint32_t>(i), seed);
 }
 __global__ void nothing() {}
@@ -94,9 +95,9 @@ static Variant parse(const std::string& line) {
     const auto eq = word.find('=');
     values[word.substr(0, eq)] = std::atoi(word.c_str() + eq + 1);
   }
-  v.problem = {values["HEAD_DIM"], values["V_HEAD_DIM"], values["NUM_Q_HEADS"],
-               values["HAS_KV_HEADS"] ? values["NUM_Q_HEADS"] / values["KV_GROUP_NUM"] : 1, values["EXTEND_LEN"],
-               values["IS_CAUSAL"] != 0};
+  v.problem = {values["HEAD_DIM"],    values["V_HEAD_DIM"],
+               values["NUM_Q_HEADS"], values["HAS_KV_HEADS"] ? values["NUM_Q_HEADS"] / values["KV_GROUP_NUM"] : 1,
+               values["EXTEND_LEN"],  values["IS_CAUSAL"] != 0};
   for (const Knob& knob : knobs)
     if (values.count(knob.name)) v.config.*knob.member = values[knob.name];
   v.index_bits = values["INDEX_BITS"];
@@ -108,7 +109,8 @@ static Variant parse(const std::string& line) {
 
 static bool load(Variant& v, const DeviceLimits& device) {
   CUmodule module;
-  if (cuModuleLoad(&module, v.file.c_str()) != CUDA_SUCCESS) return std::printf("%s: cannot load\n", v.file.c_str()), false;
+  if (cuModuleLoad(&module, v.file.c_str()) != CUDA_SUCCESS)
+    return std::printf("%s: cannot load\n", v.file.c_str()), false;
   CHECK(cuModuleGetFunction(&v.stage1, module, "verify_shared_kv_stage1"));
   CHECK(cuModuleGetFunction(&v.stage2, module, "verify_shared_kv_stage2"));
   const int lds = stage1_lds_bytes(v.problem, v.config, device);
@@ -119,7 +121,8 @@ static bool load(Variant& v, const DeviceLimits& device) {
   return true;
 }
 
-static void launch(const Variant& v, const DeviceLimits& device, VerifyParams p, cudaStream_t stream, bool both = true) {
+static void launch(const Variant& v, const DeviceLimits& device, VerifyParams p, cudaStream_t stream,
+                   bool both = true) {
   void* arguments[] = {&p};
   const Launch a = stage1_launch(v.problem, v.config, device, p.batch, p.num_splits);
   CHECK(cuLaunchKernel(v.stage1, a.grid_x, a.grid_y, a.grid_z, a.block_x, 1, 1, a.dynamic_lds_bytes, stream, arguments,
@@ -152,7 +155,10 @@ struct Data {
     make(ke, 1LL * tokens * pr.num_kv_heads * pr.head_dim, 2);
     make(ve, 1LL * tokens * pr.num_kv_heads * pr.v_head_dim, 3);
     make(k, 1LL * slots * pr.num_kv_heads * pr.head_dim, 4);
-    if (pr.is_mla()) v = k; else make(v, 1LL * slots * pr.num_kv_heads * pr.v_head_dim, 5);
+    if (pr.is_mla())
+      v = k;
+    else
+      make(v, 1LL * slots * pr.num_kv_heads * pr.v_head_dim, 5);
     make(out, 1LL * tokens * pr.num_q_heads * pr.v_head_dim, 6);
     CHECK(cudaMalloc(&partial, partial_bytes));
     CHECK(cudaMalloc(&lse, partial_bytes / pr.v_head_dim + 4096));
@@ -160,7 +166,8 @@ struct Data {
     CHECK(cudaMemset(done, 0, 1 << 20));
   }
   void release() {
-    for (void* x : {(void*)q, (void*)ke, (void*)ve, (void*)k, (void*)out, (void*)partial, (void*)lse, (void*)done}) cudaFree(x);
+    for (void* x : {(void*)q, (void*)ke, (void*)ve, (void*)k, (void*)out, (void*)partial, (void*)lse, (void*)done})
+      cudaFree(x);
     if (v != k) cudaFree(v);
   }
   static void make(std::uint16_t*& to, long long count, std::uint32_t seed) {
@@ -190,7 +197,14 @@ struct Data {
 /// Ragged requests against float64. Returns the relative L2 error.
 static double verify(const Variant& v, const DeviceLimits& device) {
   const Problem& pr = v.problem;
-  const std::vector<int> prefix = {0, 1, 63, 64, 65, 1000, 4099, 127}, extend = {pr.extend_len, 1, pr.extend_len, 0, 2 < pr.extend_len ? 2 : 1, pr.extend_len, pr.extend_len, pr.extend_len};
+  const std::vector<int> prefix = {0, 1, 63, 64, 65, 1000, 4099, 127}, extend = {pr.extend_len,
+                                                                                 1,
+                                                                                 pr.extend_len,
+                                                                                 0,
+                                                                                 2 < pr.extend_len ? 2 : 1,
+                                                                                 pr.extend_len,
+                                                                                 pr.extend_len,
+                                                                                 pr.extend_len};
   const int batch = static_cast<int>(prefix.size()), slots = 8192;
   std::vector<int> qo(batch + 1, 0), kv(batch + 1, 0);
   for (int b = 0; b < batch; ++b) qo[b + 1] = qo[b] + extend[b], kv[b + 1] = kv[b] + prefix[b];
@@ -202,8 +216,9 @@ static double verify(const Variant& v, const DeviceLimits& device) {
   const int splits = 8, min_keys = v.config.min_keys_per_split;
   d.allocate(pr, slots, qo[batch], workspace(pr, v.config, batch, splits).partial_out_bytes);
   const int *dqo = device_copy(qo), *dkv = device_copy(kv);
-  const void* indices = v.index_bits == 64 ? static_cast<const void*>(device_copy(std::vector<long long>(order.begin(), order.end())))
-                                           : device_copy(order);
+  const void* indices = v.index_bits == 64
+                            ? static_cast<const void*>(device_copy(std::vector<long long>(order.begin(), order.end())))
+                            : device_copy(order);
   VerifyParams p = d.params(dqo, dkv, indices, batch, splits, min_keys);
   p.k_scale = 1.25f, p.v_scale = 0.75f;
   const std::size_t out_count = std::size_t(qo[batch]) * pr.num_q_heads * pr.v_head_dim;
@@ -225,8 +240,9 @@ static double verify(const Variant& v, const DeviceLimits& device) {
     return x;
   };
   const int D = pr.head_dim, DV = pr.v_head_dim, HK = pr.num_kv_heads;
-  const auto q = host(d.q, std::size_t(qo[batch]) * pr.num_q_heads * D), ke = host(d.ke, std::size_t(qo[batch]) * HK * D),
-             ve = host(d.ve, std::size_t(qo[batch]) * HK * DV), k = host(d.k, std::size_t(slots) * HK * D);
+  const auto q = host(d.q, std::size_t(qo[batch]) * pr.num_q_heads * D),
+             ke = host(d.ke, std::size_t(qo[batch]) * HK * D), ve = host(d.ve, std::size_t(qo[batch]) * HK * DV),
+             k = host(d.k, std::size_t(slots) * HK * D);
   const auto vc = pr.is_mla() ? k : host(d.v, std::size_t(slots) * HK * DV);
   double error = 0, norm = 0, worst = 0;
   for (int b = 0; b < batch; ++b)
@@ -239,7 +255,8 @@ static double verify(const Variant& v, const DeviceLimits& device) {
         double top = -1e300, total = 0;
         for (int t = 0; t < n; ++t) {
           const bool cached = t < prefix[b];
-          const float* kr = cached ? &k[(std::size_t(order[kv[b] + t]) * HK + g) * D] : &ke[(std::size_t(qo[b] + t - prefix[b]) * HK + g) * D];
+          const float* kr = cached ? &k[(std::size_t(order[kv[b] + t]) * HK + g) * D]
+                                   : &ke[(std::size_t(qo[b] + t - prefix[b]) * HK + g) * D];
           double dot = 0;
           for (int x = 0; x < D; ++x) dot += double(qr[x]) * kr[x];
           s[t] = dot * p.sm_scale * (cached ? p.k_scale : 1);
@@ -247,7 +264,8 @@ static double verify(const Variant& v, const DeviceLimits& device) {
         }
         for (int t = 0; t < n; ++t) {
           const bool cached = t < prefix[b];
-          const float* vr = cached ? (pr.is_mla() ? &vc[(std::size_t(order[kv[b] + t]) * HK + g) * D] : &vc[(std::size_t(order[kv[b] + t]) * HK + g) * DV])
+          const float* vr = cached ? (pr.is_mla() ? &vc[(std::size_t(order[kv[b] + t]) * HK + g) * D]
+                                                  : &vc[(std::size_t(order[kv[b] + t]) * HK + g) * DV])
                                    : &ve[(std::size_t(qo[b] + t - prefix[b]) * HK + g) * DV];
           const double w = std::exp(s[t] - top);
           total += w;
@@ -260,8 +278,8 @@ static double verify(const Variant& v, const DeviceLimits& device) {
         }
       }
   const double relative = std::sqrt(error / norm);
-  std::printf("CHECK %-4d %-26s rel %.2e max %.2e %s %s\n", pr.head_dim, v.text.c_str(), relative, worst, relative < 5e-3 ? "ok" : "WRONG",
-              repeat ? "" : "NOT REPEATABLE");
+  std::printf("CHECK %-4d %-26s rel %.2e max %.2e %s %s\n", pr.head_dim, v.text.c_str(), relative, worst,
+              relative < 5e-3 ? "ok" : "WRONG", repeat ? "" : "NOT REPEATABLE");
   std::fflush(stdout);
   d.release();
   return relative;
@@ -303,11 +321,14 @@ struct Timer {
 };
 
 int main(int argc, char** argv) {
-  const auto has = [&](const char* word) { return std::any_of(argv + 2, argv + argc, [&](char* a) { return !strcmp(a, word); }); };
+  const auto has = [&](const char* word) {
+    return std::any_of(argv + 2, argv + argc, [&](char* a) { return !strcmp(a, word); });
+  };
   CHECK(cudaFree(nullptr));
   cudaDeviceProp prop;
   CHECK(cudaGetDeviceProperties(&prop, 0));
-  const DeviceLimits device{Family::nvidia, prop.multiProcessorCount, static_cast<int>(prop.sharedMemPerBlockOptin), 32};
+  const DeviceLimits device{Family::nvidia, prop.multiProcessorCount, static_cast<int>(prop.sharedMemPerBlockOptin),
+                            32};
   std::vector<Variant> variants;
   std::ifstream manifest(argv[1]);
   for (std::string line; std::getline(manifest, line);)
@@ -326,7 +347,8 @@ int main(int argc, char** argv) {
     const std::size_t bytes = std::size_t{2} << 30;
     CHECK(cudaMalloc(&big, bytes));
     CHECK(cudaMalloc(&sink, 4));
-    const float us = timer.run([&](int) { read_all<<<prop.multiProcessorCount * 8, 512, 0, timer.stream>>>(big, bytes / 16, sink); }, 500);
+    const float us = timer.run(
+        [&](int) { read_all<<<prop.multiProcessorCount * 8, 512, 0, timer.stream>>>(big, bytes / 16, sink); }, 500);
     std::printf("READ %.0f GB/s, empty kernel of 256 workgroups %.2f us\n", bytes / us / 1e3,
                 timer.run([&](int) { nothing<<<256, 128, 64 << 10, timer.stream>>>(); }, 20));
     CHECK(cudaFree(big));
@@ -335,7 +357,8 @@ int main(int argc, char** argv) {
   for (const Variant& v : variants) {
     const Problem& p = v.problem;
     char key[64];
-    std::snprintf(key, sizeof key, "%d/%d h%d/%d L%d", p.head_dim, p.v_head_dim, p.num_q_heads, p.num_kv_heads, p.extend_len);
+    std::snprintf(key, sizeof key, "%d/%d h%d/%d L%d", p.head_dim, p.v_head_dim, p.num_q_heads, p.num_kv_heads,
+                  p.extend_len);
     by_problem[key].push_back(&v);
   }
   for (const auto& [key, list] : by_problem) {
@@ -352,7 +375,8 @@ int main(int argc, char** argv) {
         std::vector<int> qo(batch + 1), kv(batch + 1);
         for (int b = 0; b <= batch; ++b) qo[b] = b * pr.extend_len, kv[b] = b * context;
         const int *dqo = device_copy(qo), *dkv = device_copy(kv);
-        const double bytes = 2.0 * batch * context * pr.num_kv_heads * (pr.is_mla() ? pr.head_dim : pr.head_dim + pr.v_head_dim);
+        const double bytes =
+            2.0 * batch * context * pr.num_kv_heads * (pr.is_mla() ? pr.head_dim : pr.head_dim + pr.v_head_dim);
         const int sets = std::max(1, std::min(64, slots / (batch * context)));
         float best = 1e9f;
         std::string best_text;
@@ -382,19 +406,20 @@ int main(int argc, char** argv) {
               const float us = time(true);
               char text[64];
               std::snprintf(text, sizeof text, "wg/cu %d min %d splits %d", per_cu, min_keys, cut.used);
-              if (has("all")) std::printf("  all %s %dx%d %s %s %.1f\n", key.c_str(), batch, context, v->text.c_str(), text, us);
+              if (has("all"))
+                std::printf("  all %s %dx%d %s %s %.1f\n", key.c_str(), batch, context, v->text.c_str(), text, us);
               if (us < mine) {
                 mine = us, mine_text = text;
                 mine_stage1 = has("stage1") && !v->config.fuse_combine ? time(false) : 0;
               }
             }
           if (has("variants"))
-            std::printf("  %s %dx%d %-26s %.1f us (stage 1 %.1f) %s\n", key.c_str(), batch, context, v->text.c_str(), mine,
-                        mine_stage1, mine_text.c_str());
+            std::printf("  %s %dx%d %-26s %.1f us (stage 1 %.1f) %s\n", key.c_str(), batch, context, v->text.c_str(),
+                        mine, mine_stage1, mine_text.c_str());
           if (mine < best) best = mine, best_text = v->text + " " + mine_text;
         }
-        std::printf("BEST %s %dx%d %.1f us %.0f GB/s floor_copy %.1f | %s\n", key.c_str(), batch, context, best, bytes / best / 1e3,
-                    bytes / 4242e3, best_text.c_str());
+        std::printf("BEST %s %dx%d %.1f us %.0f GB/s floor_copy %.1f | %s\n", key.c_str(), batch, context, best,
+                    bytes / best / 1e3, bytes / 4242e3, best_text.c_str());
         std::fflush(stdout);
       }
     d.release();

@@ -1,6 +1,6 @@
-// extend_attention: the generic baseline that split-KV replaces, and the fallback where it cannot be used. One workgroup per
-// request, query head and block of new tokens walks the whole prefix, then the new tokens. Same arguments as
-// verify_shared_kv; workspace and split arguments are not read.
+// extend_attention: the generic baseline that split-KV replaces, and the fallback where it cannot be used. One
+// workgroup per request, query head and block of new tokens walks the whole prefix, then the new tokens. Same arguments
+// as verify_shared_kv; workspace and split arguments are not read.
 #pragma once
 
 #include <headtune/extend_attention/launch.h>
@@ -19,8 +19,9 @@ struct OutputWriter {
   HEADTUNE_DEVICE void lse(int, float) const {}
   HEADTUNE_DEVICE void columns(int row, int column, const tile::F32x4& values) const {
     if (!rows.valid(row, request)) return;
-    char* to = static_cast<char*>(p.out) + ((request.qo_begin + rows.token(row)) * p.out_stride_token +
-                                            rows.head(row) * p.out_stride_head + column) * 2;
+    char* to =
+        static_cast<char*>(p.out) +
+        ((request.qo_begin + rows.token(row)) * p.out_stride_token + rows.head(row) * p.out_stride_head + column) * 2;
     tile::store_global(to, tile::U32x2{tile::pack_output<Element>(values[0], values[1]),
                                        tile::pack_output<Element>(values[2], values[3])});
   }
@@ -35,7 +36,8 @@ HEADTUNE_DEVICE void walk_new_tokens(WaveState<Shape>& state, const Queries<Shap
     return position < request.qo_len && (!Variant::IS_CAUSAL || position <= rows.first_row + row);
   };
   const KeyRange range{0, Shape::tile_keys, request.qo_len, 0};
-  walk_keys(state, queries, new_token_rows<Variant>(p, request, rows.kv_head), range, p.sm_scale * 1.44269504f, visible);
+  walk_keys(state, queries, new_token_rows<Variant>(p, request, rows.kv_head), range, p.sm_scale * 1.44269504f,
+            visible);
 }
 
 /// Body of the kernel extend_attention. Grid: (query heads, query blocks, batch).

@@ -18,9 +18,9 @@ using F16x2 = _Float16 __attribute__((ext_vector_type(2)));
 using F16x4 = _Float16 __attribute__((ext_vector_type(4)));
 
 inline constexpr int wave_size = 64;
-inline constexpr int free_lanes = 16;        // lanes of one quarter: rows of the matrix operand
-inline constexpr int rows_per_lane = 1;      // query rows of a 16-row block that a lane holds
-inline constexpr int elements_per_row = 4;   // accumulator elements per such row
+inline constexpr int free_lanes = 16;       // lanes of one quarter: rows of the matrix operand
+inline constexpr int rows_per_lane = 1;     // query rows of a 16-row block that a lane holds
+inline constexpr int elements_per_row = 4;  // accumulator elements per such row
 
 HEADTUNE_DEVICE int thread_index() { return static_cast<int>(threadIdx.x); }
 HEADTUNE_DEVICE int lane_index() { return thread_index() % wave_size; }

@@ -14,8 +14,8 @@ struct ColumnShape {
 };
 
 constexpr HEADTUNE_HOST_DEVICE ColumnShape column_shape(int v_head_dim, int wave_size) {
-  const int lanes = wave_size / 4;      // four lanes share a row of scores
-  const int per_element = lanes / 4;    // accumulator elements of one output row
+  const int lanes = wave_size / 4;    // four lanes share a row of scores
+  const int per_element = lanes / 4;  // accumulator elements of one output row
   const int vector = v_head_dim % (8 * lanes) == 0 ? 8 : v_head_dim % (4 * lanes) == 0 ? 4 : 2;
   const int elements = per_element < 16 / vector ? per_element : 16 / vector;
   return {vector, vector * lanes, 4 * elements * vector};

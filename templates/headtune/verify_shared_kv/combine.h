@@ -6,8 +6,8 @@
 
 namespace headtune {
 
-/// `rows_` output rows by `threads` threads, one pass: everything that can be loaded is asked for before the first wait,
-/// since this is all latency. Every thread of the workgroup must arrive.
+/// `rows_` output rows by `threads` threads, one pass: everything that can be loaded is asked for before the first
+/// wait, since this is all latency. Every thread of the workgroup must arrive.
 template <class Variant, int rows_, int threads>
 struct Combine {
   using Element = typename tile::ElementOf<Variant::DTYPE>::type;
@@ -27,8 +27,8 @@ struct Combine {
   const VerifyParams& p;
   const Request& request;
   const Rows<Variant>& rows;
-  int used;            ///< splits that stage 1 wrote
-  float* weights;      ///< [rows][row_weights], log2: splits, then new tokens
+  int used;           ///< splits that stage 1 wrote
+  float* weights;     ///< [rows][row_weights], log2: splits, then new tokens
   tile::F32x4* sums;  ///< [parts][items]
 
   HEADTUNE_DEVICE Combine(const VerifyParams& params, const Request& request_of, const Rows<Variant>& rows_of,
@@ -87,13 +87,14 @@ struct Combine {
     float sum = 0;
 #pragma unroll
     for (int i = 0; i < 4; ++i)
-      sum += tile::low<Element>(a[i]) * tile::low<Element>(b[i]) + tile::high<Element>(a[i]) * tile::high<Element>(b[i]);
+      sum +=
+          tile::low<Element>(a[i]) * tile::low<Element>(b[i]) + tile::high<Element>(a[i]) * tile::high<Element>(b[i]);
     return sum;
   }
 
   HEADTUNE_DEVICE float score(int row, int token, int lane) const {
-    const char* q = tensor_row<2>(p.q, request.qo_begin + rows.token(row), p.q_stride_token, rows.head(row),
-                                  p.q_stride_head);
+    const char* q =
+        tensor_row<2>(p.q, request.qo_begin + rows.token(row), p.q_stride_token, rows.head(row), p.q_stride_head);
     const char* k = tensor_row<2>(p.k_extend, request.qo_begin + token, p.k_extend_stride_token, rows.kv_head,
                                   p.k_extend_stride_head);
     float sum = 0;
@@ -133,7 +134,8 @@ struct Combine {
 
   HEADTUNE_DEVICE tile::U32x2 token_values(int token, int column) const {
     return tile::load_global<tile::U32x2>(tensor_row<2>(p.v_extend, request.qo_begin + token, p.v_extend_stride_token,
-                                                        rows.kv_head, p.v_extend_stride_head) + column * 2);
+                                                        rows.kv_head, p.v_extend_stride_head) +
+                                          column * 2);
   }
   static HEADTUNE_DEVICE tile::F32x4 widen(const tile::U32x2& pairs) {
     return {tile::low<Element>(pairs[0]), tile::high<Element>(pairs[0]), tile::low<Element>(pairs[1]),
@@ -189,8 +191,9 @@ struct Combine {
   HEADTUNE_DEVICE void store(int item, const tile::F32x4& value) const {
     const int row = item / quads, column = item % quads * 4;
     if (!rows.valid(row, request)) return;
-    char* to = static_cast<char*>(p.out) + ((request.qo_begin + rows.token(row)) * p.out_stride_token +
-                                            rows.head(row) * p.out_stride_head + column) * 2;
+    char* to =
+        static_cast<char*>(p.out) +
+        ((request.qo_begin + rows.token(row)) * p.out_stride_token + rows.head(row) * p.out_stride_head + column) * 2;
     tile::store_global(to, tile::U32x2{tile::pack_output<Element>(value[0], value[1]),
                                        tile::pack_output<Element>(value[2], value[3])});
   }

@@ -34,8 +34,9 @@ HEADTUNE_DEVICE void combine_when_last(const VerifyParams& p, const Request& req
     tile::release_device();
     __syncthreads();
   }
-  Combine<Variant, Variant::BLOCK_H * Variant::EXTEND_LEN, Variant::NUM_WARPS * tile::wave_size>(p, request, rows,
-                                                                                                 used, lds).run();
+  Combine<Variant, Variant::BLOCK_H * Variant::EXTEND_LEN, Variant::NUM_WARPS * tile::wave_size>(p, request, rows, used,
+                                                                                                 lds)
+      .run();
 }
 
 }  // namespace headtune

@@ -1,8 +1,8 @@
 // A ring of K and V tiles in LDS that a team of waves fills for itself with asynchronous copies, several tiles ahead:
 // no barrier of the workgroup, and as many bytes in flight as LDS holds.
 //
-// A tile is rows of 16-byte units; unit u of row r lies at u ^ swizzle(r), so that the fragment loads of 8 lanes (4 units
-// of 2 neighbouring rows for K; 2 units of 4 rows that lie 4 apart for V) hit 8 different banks groups.
+// A tile is rows of 16-byte units; unit u of row r lies at u ^ swizzle(r), so that the fragment loads of 8 lanes (4
+// units of 2 neighbouring rows for K; 2 units of 4 rows that lie 4 apart for V) hit 8 different banks groups.
 #pragma once
 
 #include <headtune/tile/async_copy.h>
@@ -18,8 +18,8 @@ struct RingShape {
   static constexpr int key_bytes = Shape::tile_keys * row_bytes;
   static constexpr int stage_bytes = 2 * key_bytes;
   static constexpr int team_threads = Shape::row_warps * tile::wave_size;
-  static constexpr int row_step = team_threads / units;           // rows that the team copies at a time
-  static constexpr int copies = Shape::tile_keys / row_step;      // by each thread, for K and again for V
+  static constexpr int row_step = team_threads / units;       // rows that the team copies at a time
+  static constexpr int copies = Shape::tile_keys / row_step;  // by each thread, for K and again for V
 
   static_assert(tile::has_async_copy, "LOAD_PATH 2 needs asynchronous copies");
   static_assert(Variant::HEAD_DIM == Variant::V_HEAD_DIM, "the ring path wants K and V rows of one size");
@@ -39,8 +39,8 @@ struct KeyRing {
 
   const KeyRows<Slots>& rows;
   int team, first_row;
-  const char* base;     ///< of the ring, in LDS
-  unsigned unit_bytes;  ///< of this thread's unit in a row
+  const char* base;         ///< of the ring, in LDS
+  unsigned unit_bytes;      ///< of this thread's unit in a row
   Slot slot[Ring::copies];  ///< of the next tile to copy, this thread's rows
 
   HEADTUNE_DEVICE KeyRing(const KeyRows<Slots>& source, float* lds, int team_index, int thread)
@@ -85,8 +85,8 @@ struct KeyRing {
 #pragma unroll
         for (int chunk = 0; chunk < Shape::chunks; ++chunk)
           keys.word[n][u][chunk] =
-              load((chunk % 2 ? odd : even) +
-                             (n * tile::keys_per_step + u * tile::elements_per_row) * Ring::row_bytes + chunk / 2 * 128);
+              load((chunk % 2 ? odd : even) + (n * tile::keys_per_step + u * tile::elements_per_row) * Ring::row_bytes +
+                   chunk / 2 * 128);
   }
 
   HEADTUNE_DEVICE void read_values(ValueTile<Shape>& values, int stage) const {
@@ -100,8 +100,7 @@ struct KeyRing {
       for (int j = 0; j < tile::keys_per_lane; ++j)
 #pragma unroll
         for (int g = 0; g < Shape::groups; ++g)
-          values.word[n][j][g] =
-              load((j % 2 ? odd : even) + (n * tile::keys_per_step + j) * Ring::row_bytes + g * 128);
+          values.word[n][j][g] = load((j % 2 ? odd : even) + (n * tile::keys_per_step + j) * Ring::row_bytes + g * 128);
   }
 };
 
@@ -109,7 +108,8 @@ struct KeyRing {
 template <class Variant, class Shape>
 HEADTUNE_DEVICE void start_ring(KeyRing<Variant, Shape>& ring, const KeyRange& range) {
   constexpr int stages = Variant::NUM_STAGES;
-  typename KeyRing<Variant, Shape>::Slot slots[stages - 1][RingShape<Variant, Shape>::copies];  // of all first tiles at once: one latency
+  typename KeyRing<Variant, Shape>::Slot
+      slots[stages - 1][RingShape<Variant, Shape>::copies];  // of all first tiles at once: one latency
   if (range.first >= range.end) return;
 #pragma unroll
   for (int i = 0; i < stages - 1; ++i) ring.load_slots(slots[i], range.first + i * range.stride);

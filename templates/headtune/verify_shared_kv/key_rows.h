@@ -6,15 +6,13 @@
 
 namespace headtune {
 
-/// Base addresses of one KV head and the distance of rows in bytes. A row is at base + slot * stride; with 32-bit slots a 32
-/// by 32 bit product added to a 64-bit base, one instruction, right for pools beyond 4 GiB.
+/// Base addresses of one KV head and the distance of rows in bytes. A row is at base + slot * stride; with 32-bit slots
+/// a 32 by 32 bit product added to a 64-bit base, one instruction, right for pools beyond 4 GiB.
 struct RowAddresses {
   const char* base;
   unsigned stride;
 
-  HEADTUNE_DEVICE const char* row(unsigned slot) const {
-    return base + static_cast<unsigned long long>(slot) * stride;
-  }
+  HEADTUNE_DEVICE const char* row(unsigned slot) const { return base + static_cast<unsigned long long>(slot) * stride; }
   HEADTUNE_DEVICE const char* row(unsigned long long slot) const { return base + slot * stride; }
 };
 

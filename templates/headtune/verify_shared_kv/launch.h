@@ -1,5 +1,5 @@
-// Launch geometry of verify_shared_kv, from static shapes alone: no device read, so a launch can be captured in a graph.
-// Host code, constexpr, C++17. The tuner and shipped launchers call the same functions.
+// Launch geometry of verify_shared_kv, from static shapes alone: no device read, so a launch can be captured in a
+// graph. Host code, constexpr, C++17. The tuner and shipped launchers call the same functions.
 #pragma once
 
 #include <headtune/arch.h>
@@ -62,8 +62,8 @@ constexpr int stage1_lds_bytes(const Problem& problem, const Config& config, con
   return path > combine ? path : combine;
 }
 
-/// Workgroups of stage 1 that a CU holds at once, at most WORKGROUPS_PER_CU: bounded by LDS and, on AMD, by the waves that
-/// the register budget leaves room for. NVIDIA keeps 1 KiB of LDS per workgroup to itself.
+/// Workgroups of stage 1 that a CU holds at once, at most WORKGROUPS_PER_CU: bounded by LDS and, on AMD, by the waves
+/// that the register budget leaves room for. NVIDIA keeps 1 KiB of LDS per workgroup to itself.
 constexpr int resident_workgroups(const Problem& problem, const Config& config, const DeviceLimits& device) {
   const int own = device.family == Family::nvidia ? 1024 : 0;
   const int used = stage1_lds_bytes(problem, config, device) + own;
@@ -75,7 +75,8 @@ constexpr int resident_workgroups(const Problem& problem, const Config& config, 
 }
 
 /// Splits of the longest request: all workgroups of a launch resident at once (a second round starts late), no split
-/// shorter than the minimum. `max_context` is an upper bound of the prefix lengths (of the graph's bucket when captured).
+/// shorter than the minimum. `max_context` is an upper bound of the prefix lengths (of the graph's bucket when
+/// captured).
 constexpr int num_splits(const Problem& problem, const Config& config, const DeviceLimits& device, int batch,
                          int max_context) {
   const int groups = batch * head_blocks(problem, config);

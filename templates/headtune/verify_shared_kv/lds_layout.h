@@ -18,7 +18,8 @@ namespace register_path {
 /// 64 KiB.
 inline constexpr int merge_budget = 20 * 1024;
 
-/// Waves merge through LDS in units of 16 rows and `chunk` columns (ColumnShape); rows are padded against bank conflicts.
+/// Waves merge through LDS in units of 16 rows and `chunk` columns (ColumnShape); rows are padded against bank
+/// conflicts.
 constexpr HEADTUNE_HOST_DEVICE int unit_floats(int chunk) { return 16 * (chunk + 4); }
 
 /// Units of each wave that pass through LDS at a time: as many as fit, a divisor of all of them.
@@ -57,7 +58,8 @@ constexpr HEADTUNE_HOST_DEVICE int query_bytes(int rows, int row_warps, int head
 /// `rows` of the workgroup; `budget`: LDS that the walk over the keys used anyway, if any.
 constexpr int lds_bytes(const Problem& problem, const Config& config, int rows, int wave_size, int budget) {
   const int merge = 4 * merge_shape(config.num_warps, config.row_warps, rows, problem.v_head_dim, wave_size,
-                                    budget > merge_budget ? budget : merge_budget).floats;
+                                    budget > merge_budget ? budget : merge_budget)
+                            .floats;
   const int query = query_bytes(rows, config.row_warps, problem.head_dim, wave_size);
   return query > merge ? query : merge;
 }

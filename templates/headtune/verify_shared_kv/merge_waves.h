@@ -45,8 +45,8 @@ HEADTUNE_DEVICE RowTotal row_total(const MergeLds<Shape>& lds, int row) {
     total.offset = tile::maximum(total.offset, lds.offsets[w * Shape::padded_rows + row]);
 #pragma unroll
   for (int w = 0; w < Shape::key_warps; ++w)
-    total.sum += lds.sums[w * Shape::padded_rows + row] *
-                 tile::exp2(lds.offsets[w * Shape::padded_rows + row] - total.offset);
+    total.sum +=
+        lds.sums[w * Shape::padded_rows + row] * tile::exp2(lds.offsets[w * Shape::padded_rows + row] - total.offset);
   return total;
 }
 
@@ -77,9 +77,9 @@ HEADTUNE_DEVICE void normalise(WaveState<Shape>& state, const MergeLds<Shape>& l
       const bool empty = !(total.sum > 0);
       state.rescale(m, i, empty ? 0.0f : tile::exp2(state.offset[m][i] - total.offset) * (out_scale / total.sum));
       if (key_warp == 0 && tile::quarter(lane) == 0)
-        writer.lse(row_of(m, i), empty ? tile::negative_infinity
-                                       : (total.offset + tile::pack_bias<typename Shape::Element> +
-                                          tile::log2(total.sum)) * ln2);
+        writer.lse(row_of(m, i),
+                   empty ? tile::negative_infinity
+                         : (total.offset + tile::pack_bias<typename Shape::Element> + tile::log2(total.sum)) * ln2);
     }
 }
 

@@ -25,10 +25,10 @@ struct Request {
 template <class Variant>
 struct Rows {
   int first_head;
-  int end_head;   ///< rows of heads from here on are padding
+  int end_head;  ///< rows of heads from here on are padding
   int first_row;
-  int kv_head;    ///< 0 without HAS_KV_HEADS
-  int count;      ///< rows from here on are padding
+  int kv_head;  ///< 0 without HAS_KV_HEADS
+  int count;    ///< rows from here on are padding
 
   /// The rows of head block `block` (grid x of stage 1); never straddles KV heads.
   static HEADTUNE_DEVICE Rows of_head_block(int block) {

@@ -16,7 +16,8 @@ HEADTUNE_DEVICE void stage2(const VerifyParams& p) {
   const int count = Variant::EXTEND_LEN - first < rows_of_workgroup ? Variant::EXTEND_LEN - first : rows_of_workgroup;
   const Rows<Variant> rows = Rows<Variant>::of_head(blockIdx.x, first, count);
   Combine<Variant, rows_of_workgroup, Variant::STAGE2_WARPS * tile::wave_size>(p, request, rows, cut.used,
-                                                                               tile::dynamic_lds()).run();
+                                                                               tile::dynamic_lds())
+      .run();
 }
 
 }  // namespace headtune

@@ -31,9 +31,8 @@ struct WaveShape {
 
   static constexpr bool queries_in_lds = register_path::queries_in_lds(Variant::HEAD_DIM, tile::wave_size);
   static constexpr int ring_bytes =
-      has_ring
-          ? ring_path::ring_bytes(Variant::BLOCK_N, Variant::HEAD_DIM, Variant::V_HEAD_DIM, Variant::NUM_STAGES)
-          : 0;
+      has_ring ? ring_path::ring_bytes(Variant::BLOCK_N, Variant::HEAD_DIM, Variant::V_HEAD_DIM, Variant::NUM_STAGES)
+               : 0;
   static constexpr register_path::MergeShape merge =
       register_path::merge_shape(num_warps, row_warps, rows, Variant::V_HEAD_DIM, tile::wave_size,
                                  ring_bytes > register_path::merge_budget ? ring_bytes : register_path::merge_budget);
