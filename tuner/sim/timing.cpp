@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
+#include <optional>
 
 #include "tuner/sim/engine.h"
 #include "tuner/sim/grid.h"
@@ -48,20 +50,22 @@ struct Slot {
 
 class Cu {
  public:
-  Cu(const PlacedLaunch& placed, const DeviceModel& device, const TimingOptions& options, std::uint32_t sharing)
+  /// `last` is the workgroup that the simulated CU ends with, where which one it is matters.
+  Cu(const PlacedLaunch& placed, const DeviceModel& device, const TimingOptions& options, std::uint32_t sharing,
+     std::optional<std::uint64_t> last)
       : placed_(placed),
         launch_(placed.launch()),
         table_(cost_table(device.arch)),
         device_(device),
         options_(options),
         sharing_(sharing),
-        last_cu_(has_global_atomics(*launch_.program)),
+        last_(last),
         memory_(device, table_, std::min(launch_.workgroups(), cu_count()), sharing) {
     for (const Inst& inst : launch_.program->instructions()) costs_.push_back(cost_of(inst, table_));
   }
 
   Estimate run() {
-    if (last_cu_) run_others();
+    if (last_) run_others();
     make_slots();
     for (Slot& slot : slots_) start_next(slot, 0);
     while (RunningWave* wave = pick()) issue(*wave);
@@ -71,18 +75,18 @@ class Cu {
  private:
   std::uint64_t cu_count() const { return static_cast<std::uint64_t>(device_.facts->cu_count); }
   /// Workgroups are dealt out round robin over dies, then over the CUs of a die: CU 0 gets 0, n, 2n, ...
-  std::uint64_t cu_workgroups() const { return (launch_.workgroups() + cu_count() - 1) / cu_count(); }
-  /// The `k`-th workgroup of the simulated CU: CU 0, or the one that gets the last workgroup.
-  std::uint64_t workgroup_index(std::uint64_t k) const {
-    return last_cu_ ? launch_.workgroups() - 1 - (cu_workgroups() - 1 - k) * cu_count() : k * cu_count();
+  std::uint64_t cu_workgroups() const {
+    return last_ ? *last_ / cu_count() + 1 : (launch_.workgroups() + cu_count() - 1) / cu_count();
   }
+  /// The `k`-th workgroup of the simulated CU.
+  std::uint64_t workgroup_index(std::uint64_t k) const { return (last_ ? *last_ % cu_count() : 0) + k * cu_count(); }
 
   /// The last workgroups of the grid but for this CU's own, latest first.
   void run_others() {
     Workgroup workgroup(placed_, WorkgroupOptions{});
     std::uint64_t executed = 0;
     for (std::uint64_t i = launch_.workgroups(); i-- > 0 && executed < options_.others_budget;) {
-      if ((launch_.workgroups() - 1 - i) % cu_count() == 0) continue;
+      if (i % cu_count() == *last_ % cu_count()) continue;
       workgroup.start(i);
       workgroup.run();
       for (const Wave* wave : workgroup.waves()) executed += wave->instructions;
@@ -262,7 +266,7 @@ class Cu {
   const DeviceModel& device_;
   const TimingOptions& options_;
   std::uint32_t sharing_;
-  bool last_cu_;
+  std::optional<std::uint64_t> last_;
   CuMemory memory_;
   std::vector<Cost> costs_;
   std::vector<Slot> slots_;
@@ -288,17 +292,47 @@ class Trial {
   Memory& memory_;
 };
 
+/// Instructions of the grid's last workgroups, one per CU, latest first.
+std::vector<std::uint64_t> trailing_work(const PlacedLaunch& placed, std::uint64_t cu_count, std::uint64_t budget) {
+  Workgroup workgroup(placed, WorkgroupOptions{});
+  std::vector<std::uint64_t> work;
+  std::uint64_t executed = 0;
+  for (std::uint64_t i = placed.launch().workgroups(); i-- > 0 && work.size() < cu_count && executed < budget;) {
+    workgroup.start(i);
+    workgroup.run();
+    work.push_back(0);
+    for (const Wave* wave : workgroup.waves()) work.back() += wave->instructions;
+    executed += work.back();
+  }
+  return work;
+}
+
+/// The latest workgroup that does at least half of the average work: a grid may end in workgroups of empty splits, whose
+/// CU would finish at once.
+std::uint64_t last_busy_workgroup(const PlacedLaunch& placed, std::uint64_t cu_count, std::uint64_t budget) {
+  const std::vector<std::uint64_t> work = trailing_work(placed, cu_count, budget);
+  const std::uint64_t total = std::accumulate(work.begin(), work.end(), std::uint64_t{0});
+  std::uint64_t back = 0;
+  while (back + 1 < work.size() && 2 * work[back] * work.size() < total) ++back;
+  return placed.launch().workgroups() - 1 - back;
+}
+
 }  // namespace
 
 Estimate estimate(const Launch& launch, Memory& memory, const DeviceModel& device, const TimingOptions& options) {
   const PlacedLaunch placed(launch, memory);
   std::uint32_t sharing = 100;
+  std::optional<std::uint64_t> last;
   {
     const Trial trial(memory);
     sharing = sharing_percent(placed, cost_table(device.arch).line_bytes);
   }
+  if (has_global_atomics(*launch.program)) {  // the workgroup that finds itself last may do more than the others
+    const Trial trial(memory);
+    last = last_busy_workgroup(placed, static_cast<std::uint64_t>(device.facts->cu_count), options.others_budget);
+  }
   const Trial trial(memory);
-  return Cu(placed, device, options, sharing).run();
+  return Cu(placed, device, options, sharing, last).run();
 }
 
 }  // namespace headtune::sim
