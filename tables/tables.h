@@ -7,6 +7,8 @@
 #include <headtune/config.h>
 #include <headtune/table.h>
 
+#include "legal.h"
+
 // The generated tables; a new architecture adds its include here and its line in `verify_shared_kv_tables`.
 #if __has_include("gfx90a.h")
 #include "gfx90a.h"
@@ -67,6 +69,12 @@ inline constexpr Rows verify_shared_kv_tables[] = {
     Rows{},
 };
 
+/// Facts of a device's architecture; those of an unknown one come from its wave size.
+constexpr const Arch& arch_of(const DeviceKey& device) {
+  if (const Arch* arch = find_arch(device.arch)) return *arch;
+  return *find_arch(device.wave_size == 32 ? "sm_80" : "gfx90a");
+}
+
 /// Largest divisor of `group` that is at most `wanted`: a block of query heads must not straddle KV heads.
 constexpr int block_h_for(int group, int wanted) {
   int block_h = wanted;
@@ -74,22 +82,33 @@ constexpr int block_h_for(int group, int wanted) {
   return block_h;
 }
 
-/// The configuration without any table: the seed that SGLang's block_config started from (sglang#35499).
-constexpr Config default_config(const Problem& problem) {
-  Config config;
-  config.block_h = problem.has_kv_heads() ? block_h_for(problem.kv_group_num(), 4) : 4;
-  config.block_n = problem.head_dim == 64 ? 256 : 64;
-  config.num_warps = problem.head_dim == 64 ? 4 : 8;
-  return config;
+/// The configuration without any table: the seed that SGLang's block_config started from (sglang#35499), (4, 256, 4)
+/// for head_dim 64 and (4, 64, 8) otherwise, on the path that can run it; where none can, more keys per iteration.
+constexpr Config default_config(const Problem& problem, const Arch& arch) {
+  const int group = problem.kv_group_num();
+  Config seed;
+  seed.block_h = problem.has_kv_heads() ? block_h_for(group, 4) : (group < 4 ? group : 4);
+  seed.block_n = problem.head_dim == 64 ? 256 : 64;
+  seed.num_warps = problem.head_dim == 64 ? 4 : 8;
+  Config ring = seed;  // NVIDIA's fastest path (docs/kernels.md)
+  ring.load_path = 2, ring.num_stages = 3, ring.row_warps = seed.block_h * problem.extend_len > 16 ? 2 : 1;
+  for (; ring.block_n >= 64; ring.block_n /= 2)
+    if (is_legal(problem, ring, arch)) return ring;
+  if (is_legal(problem, seed, arch)) return seed;
+  Config staged = seed;
+  staged.load_path = 1, staged.num_stages = is_nvidia(arch) ? 2 : 1;
+  for (; staged.block_n >= 32; staged.block_n /= 2)
+    if (is_legal(problem, staged, arch)) return staged;
+  seed.block_n = key_step(arch.family) * seed.num_warps;
+  return seed;
 }
 
-/// Whether a row computes this problem at all. Head counts and extend length may differ: see `Distance`.
+/// Whether a row computes this problem. Head counts and extend length may differ: see `Distance`.
 constexpr bool applies(const TableRow& row, const Problem& problem, const DeviceKey& device) {
   const bool same_kernel = row.head_dim == problem.head_dim && row.v_head_dim == problem.v_head_dim &&
                            row.has_kv_heads == problem.has_kv_heads() && row.is_causal == problem.is_causal &&
                            row.dtype == problem.dtype && row.kv_dtype == problem.kv_dtype;
-  const bool legal = !row.has_kv_heads || problem.kv_group_num() % row.config.block_h == 0;
-  return same_kernel && legal && row.wave_size == device.wave_size;
+  return same_kernel && row.wave_size == device.wave_size && is_legal(problem, row.config, arch_of(device));
 }
 
 /// How far a row is from a request; compared field by field, in this order.
@@ -135,7 +154,8 @@ constexpr Match lookup(const Rows& table, const Problem& problem, const DeviceKe
     if (d.context > context_factor_cap * 1024) continue;
     if (best == nullptr || d < best_distance) best = &row, best_distance = d;
   }
-  if (best == nullptr) return Match{default_config(problem), MatchLevel::default_config, 0, 0, 0, 0, false};
+  if (best == nullptr)
+    return Match{default_config(problem, arch_of(device)), MatchLevel::default_config, 0, 0, 0, 0, false};
   const MatchLevel level = best_distance.cu_count == 0 ? MatchLevel::exact : MatchLevel::nearest_cu_count;
   return Match{best->config,      level,          best->cu_count, best->extend_len, best->context_min,
                best->context_max, best->estimated};

@@ -2,6 +2,11 @@
 #include "tables/tables.h"
 
 #include <catch2/catch_test_macros.hpp>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "tuner/space.h"
 
 namespace headtune::tables {
 namespace {
@@ -24,7 +29,7 @@ constexpr TableRow row(int cu_count, int group, int extend_len, int min, int max
 constexpr TableRow table[] = {
     row(304, 4, 8, 8192, 8192, config(4, 128)),
     row(304, 4, 8, 16384, 32768, config(2, 64)),
-    row(80, 4, 8, 8192, 32768, config(1, 32)),
+    row(80, 4, 8, 8192, 32768, config(1, 256)),
     row(304, 8, 8, 8192, 32768, config(8, 256)),
 };
 constexpr Rows rows_942 = rows("gfx942", table);
@@ -81,14 +86,75 @@ TEST_CASE("another kernel, wave size or architecture takes the default configura
   CHECK(lookup(draft(16, 4), {"", 0, 0}, 8192).level == MatchLevel::default_config);
 }
 
-TEST_CASE("the default is legal whatever the group size") {
-  CHECK(default_config(draft(16, 4)).block_h == 4);
-  CHECK(default_config(draft(9, 3)).block_h == 3);
-  CHECK(default_config(draft(14, 2)).block_h == 1);
-  const Problem mla{576, 512, 12, 1, 8, true};
-  CHECK(default_config(mla).block_h == 4);
-  CHECK(default_config(mla).block_n == 64);
-  CHECK(default_config(mla).num_warps == 8);
+std::vector<Problem> problems() {
+  std::vector<Problem> all;
+  const int heads[][2] = {{8, 2}, {16, 4}, {9, 3}, {14, 2}, {8, 1}, {12, 1}, {16, 1}, {3, 1}, {128, 1}};
+  for (const auto& [q, kv] : heads)
+    for (const int dim : {64, 96, 128, 256, 576})
+      for (const int extend_len : {1, 4, 7, 8}) all.push_back({dim, dim == 576 ? 512 : dim, q, kv, extend_len, false});
+  return all;
+}
+
+/// Reasons of space.json that are about speed: the configuration still computes the right answer.
+bool about_speed(const std::string& reason) {
+  for (const char* part :
+       {"registers", "idle", "fit the 4 SIMDs", "hides less latency", "every measured case", "pay only"})
+    if (reason.find(part) != std::string::npos) return true;
+  return false;
+}
+
+const std::filesystem::path space_file =
+    std::filesystem::path(HEADTUNE_TEST_TEMPLATES) / "headtune/verify_shared_kv/space.json";
+
+TEST_CASE("legality here and the constraints of space.json agree") {
+  const Space space = read_space(space_file);
+  int legal = 0, pruned = 0;
+  const Problem some[] = {{64, 64, 16, 4, 7, false},
+                          {64, 64, 9, 3, 1, false},
+                          {128, 128, 16, 4, 8, false},
+                          {256, 256, 8, 1, 4, true},
+                          {576, 512, 12, 1, 8, true}};
+  for (const Problem& problem : some)
+    for (const char* name : {"gfx942", "gfx950", "sm_90"}) {
+      const Arch& arch = *find_arch(name);
+      const Candidates candidates = enumerate(space, problem, arch);
+      for (const Config& config : candidates.legal) {
+        INFO(name << " " << to_string(config) << " head_dim " << problem.head_dim << " L " << problem.extend_len);
+        CHECK(is_legal(problem, config, arch));
+        ++legal;
+      }
+      for (const Pruned& p : candidates.pruned)
+        if (is_legal(problem, p.config, arch) && ++pruned && !about_speed(p.reason))
+          FAIL_CHECK(name << " " << to_string(p.config) << " head_dim " << problem.head_dim << ": " << p.reason);
+    }
+  CHECK(legal > 50);
+  CHECK(pruned > 0);
+}
+
+TEST_CASE("the default is legal on every architecture, whatever heads and extend length") {
+  const Space space = read_space(space_file);
+  for (const Problem& problem : problems())
+    for (const Arch& arch : archs) {
+      const Config config = default_config(problem, arch);
+      INFO(arch.name << " head_dim " << problem.head_dim << " heads " << problem.num_q_heads << "/"
+                     << problem.num_kv_heads << " L " << problem.extend_len << ": " << to_string(config));
+      CHECK(is_legal(problem, config, arch));
+      const std::string reason = prune_reason(space, problem, config, arch);
+      INFO(reason);
+      CHECK((reason.empty() || about_speed(reason)));
+    }
+}
+
+TEST_CASE("the default is the published seed where the kernels can run it") {
+  const Config draft_default = default_config(draft(16, 4), *find_arch("gfx950"));
+  CHECK(draft_default.block_h == 4);
+  CHECK(draft_default.block_n == 256);
+  CHECK(draft_default.num_warps == 4);
+  const Config mla = default_config({576, 512, 12, 1, 8, true}, *find_arch("gfx950"));
+  CHECK(mla.block_h == 4);
+  CHECK(mla.block_n == 64);
+  CHECK(mla.num_warps == 8);
+  CHECK(default_config(draft(9, 3), *find_arch("gfx942")).block_h == 3);
 }
 
 }  // namespace
