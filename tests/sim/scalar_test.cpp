@@ -269,9 +269,9 @@ u64 draw(std::mt19937_64& random) {
 
 void check(const OpEntry& entry, const Meaning& meaning) {
   std::mt19937_64 random(5);
-  for (int round = 0; round < 200; ++round) {
-    Machine machine;
-    Wave& w = *machine.wave;
+  Machine machine;
+  Wave& w = *machine.wave;
+  for (int round = 0; round < 100; ++round) {
     const In in{draw(random), draw(random), draw(random), random(), round % 2 == 1};
     w.set_pair(10, in.a);
     w.set_pair(12, in.b);
