@@ -86,7 +86,8 @@ inline double sin_turn(double x) {
 /// Sine of x turns, shifted by `phase`; NaN for an infinity.
 inline float sin_f32(float x, double phase) {
   constexpr float infinity = std::numeric_limits<float>::infinity();
-  const double turns = without_denormal(x) + phase;
+  const double whole = without_denormal(x);
+  const double turns = whole - std::floor(whole + 0.5) + phase;  // reduced first: a large x would swallow the phase
   const double rest = turns - std::floor(turns + 0.5);
   const bool ordinary = std::fabs(x) < infinity;
   const auto result = static_cast<float>(sin_turn(ordinary ? rest : 0.0));
