@@ -228,16 +228,18 @@ std::string any_level() { return GENERATE("-O0", "-O3"); }
 
 TEST_CASE("a bf16 matrix product agrees with float64", "[sim]") {
   const std::string arch = any_arch(), level = any_level();
+  const hip::Function function = kernel(arch, level, "bf16_product");  // makes the device current
   const int m = 32, n = 48, k = 96;
   const auto a = random_bf16(m * k, 1), b = random_bf16(k * n, 2);
   const auto da = upload(a), db = upload(b);
   hip::DeviceBuffer dc(api(), m * n * sizeof(float));
-  launch(kernel(arch, level, "bf16_product"), n / 16, m / 16, 64, dc.get(), da.get(), db.get(), n, k);
+  launch(function, n / 16, m / 16, 64, dc.get(), da.get(), db.get(), n, k);
   REQUIRE(error_of(download<float>(dc), decoded(a), decoded(b), m, n, k) < 1e-6);
 }
 
 TEST_CASE("an f64 matrix product agrees with the host", "[sim]") {
   const std::string arch = any_arch();
+  const hip::Function function = kernel(arch, "-O3", "f64_product");  // makes the device current
   const int k = 24;
   std::mt19937 random(3);
   std::normal_distribution<double> normal;
@@ -246,12 +248,13 @@ TEST_CASE("an f64 matrix product agrees with the host", "[sim]") {
     for (double& value : *values) value = normal(random);
   const auto da = upload(a), db = upload(b);
   hip::DeviceBuffer dc(api(), 256 * sizeof(double));
-  launch(kernel(arch, "-O3", "f64_product"), 1, 1, 64, dc.get(), da.get(), db.get(), k);
+  launch(function, 1, 1, 64, dc.get(), da.get(), db.get(), k);
   REQUIRE(error_of(download<double>(dc), a, b, 16, 16, k) < 1e-15);
 }
 
 TEST_CASE("fp8 matrix products read each architecture's own encoding", "[sim]") {
   const std::string arch = GENERATE("gfx942", "gfx950");
+  const hip::Function function = kernel(arch, "-O3", "fp8_product");  // makes the device current
   const DType type = arch == "gfx942" ? DType::fp8_e4m3fnuz : DType::fp8_e4m3fn;
   const int k = 64;
   std::mt19937 random(4);
@@ -268,26 +271,28 @@ TEST_CASE("fp8 matrix products read each architecture's own encoding", "[sim]") 
   fill(b, wide_b);
   const auto da = upload(a), db = upload(b);
   hip::DeviceBuffer dc(api(), 256 * sizeof(float));
-  launch(kernel(arch, "-O3", "fp8_product"), 1, 1, 64, dc.get(), da.get(), db.get(), k);
+  launch(function, 1, 1, 64, dc.get(), da.get(), db.get(), k);
   REQUIRE(error_of(download<float>(dc), wide_a, wide_b, 16, 16, k) < 1e-6);
 }
 
 TEST_CASE("a transposed LDS read gives the matrix operand that a strided one would", "[sim]") {
+  const hip::Function function = kernel("gfx950", "-O3", "transposed_product");  // makes the device current
   const int k = 48;
   const auto a = random_bf16(16 * k, 5), b = random_bf16(k * 16, 6);
   const auto da = upload(a), db = upload(b);
   hip::DeviceBuffer dc(api(), 256 * sizeof(float));
-  launch(kernel("gfx950", "-O3", "transposed_product"), 1, 1, 64, dc.get(), da.get(), db.get(), k);
+  launch(function, 1, 1, 64, dc.get(), da.get(), db.get(), k);
   REQUIRE(error_of(download<float>(dc), decoded(a), decoded(b), 16, 16, k) < 1e-6);
 }
 
 TEST_CASE("loads straight into LDS", "[sim]") {
   const std::string arch = GENERATE("gfx942", "gfx950");
+  const hip::Function function = kernel(arch, "-O3", "load_to_lds");  // makes the device current
   std::vector<unsigned> in(256);
   for (unsigned i = 0; i < 256; ++i) in[i] = i * i;
   const auto from = upload(in);
   hip::DeviceBuffer to(api(), 1024);
-  launch(kernel(arch, "-O3", "load_to_lds"), 1, 1, 256, to.get(), from.get());
+  launch(function, 1, 1, 256, to.get(), from.get());
   std::vector<unsigned> expected(in.rbegin(), in.rend());
   REQUIRE(download<unsigned>(to) == expected);
 }
@@ -307,13 +312,14 @@ int stir(int* p, int n) {
 
 TEST_CASE("private memory: arrays indexed at run time and passed to a function", "[sim]") {
   const std::string arch = any_arch(), level = any_level();
+  const hip::Function function = kernel(arch, level, "scratch");  // makes the device current
   const int n = 5;
   std::mt19937 random(7);
   std::vector<int> in(16 * 64);
   for (int& value : in) value = static_cast<int>(random() % 1000);
   const auto from = upload(in);
   hip::DeviceBuffer to(api(), 64 * sizeof(int));
-  launch(kernel(arch, level, "scratch"), 1, 1, 64, to.get(), from.get(), n);
+  launch(function, 1, 1, 64, to.get(), from.get(), n);
   const auto out = download<int>(to);
   for (int lane = 0; lane < 64; ++lane) {
     int a[16];
@@ -325,6 +331,7 @@ TEST_CASE("private memory: arrays indexed at run time and passed to a function",
 
 TEST_CASE("atomics on LDS and global memory, shuffles", "[sim]") {
   const std::string arch = any_arch(), level = any_level();
+  const hip::Function function = kernel(arch, level, "histogram");  // makes the device current
   const int n = 3000;
   std::mt19937 random(8);
   std::vector<std::uint8_t> in(n);
@@ -339,7 +346,7 @@ TEST_CASE("atomics on LDS and global memory, shuffles", "[sim]") {
   hip::DeviceBuffer global(api(), 1024), sum(api(), 4);
   global.fill(0);
   sum.fill(0);
-  launch(kernel(arch, level, "histogram"), 4, 1, 256, global.get(), sum.get(), from.get(), n);
+  launch(function, 4, 1, 256, global.get(), sum.get(), from.get(), n);
   REQUIRE(download<unsigned>(global) == counts);
   REQUIRE(download<float>(sum).front() == total);  // whole numbers below 2^24: exact in any order
 }
