@@ -391,6 +391,22 @@ TEST_CASE("a fault names kernel, place, instruction, lane and address", "[sim]")
   CHECK_THAT(words(error), ContainsSubstring("kernel scale"));
 }
 
+TEST_CASE("a fault found while timing comes back from the event, and later work is not touched by it", "[sim]") {
+  const Compiled code("gfx950", scale);
+  const Buffer<float> x(ramp(64)), y(std::size_t{64});
+  hip::Event event = nullptr;
+  REQUIRE(api().event_create(&event) == hip::success);
+  REQUIRE(api().event_record(event, nullptr) == hip::success);
+  sim::set_timing_only(true);
+  REQUIRE(launch(code.function("scale"), {{2, 1, 1}}, nullptr, y.data, x.data, 2.0f, 65) == hip::success);
+  CHECK(api().event_record(event, nullptr) == hip::error_illegal_address);
+  CHECK_THAT(sim::last_fault_text(), ContainsSubstring("kernel scale, while it was timed"));
+  CHECK(api().event_record(event, nullptr) == hip::success);
+  sim::set_timing_only(false);
+  api().event_destroy(event);
+  CHECK(launch(code.function("scale"), {}, nullptr, y.data, x.data, 2.0f, 64) == hip::success);
+}
+
 TEST_CASE("reads of never-written memory and use after free are faults", "[sim]") {
   const Compiled code("gfx950", scale);
   const Buffer<float> x(std::size_t{64}), y(std::size_t{64});

@@ -17,6 +17,16 @@ template <class... F>
 struct Overloaded : F... {
   using F::operator()...;
 };
+template <class... F>
+Overloaded(F...) -> Overloaded<F...>;  // clang 14 does not deduce it
+
+/// The same fault with the kernel's name: timing runs later than the launch call that could name it.
+[[noreturn]] void rethrow(const Fault& fault, const std::string& kernel) {
+  Fault named(fmt::format("kernel {}, while it was timed: {}", kernel, fault.what()), fault.lane, fault.address);
+  named.pc = fault.pc;
+  named.text = fault.text;
+  throw named;
+}
 
 }  // namespace
 
@@ -72,7 +82,11 @@ double SimDevice::launch_microseconds(const Launch& launch) {
   const std::string key = key_of(launch);
   auto found = estimates_.find(key);
   if (found == estimates_.end()) {
-    found = estimates_.emplace(key, estimate(launch, memory_, model_)).first;
+    try {
+      found = estimates_.emplace(key, estimate(launch, memory_, model_)).first;
+    } catch (const Fault& fault) {
+      rethrow(fault, launch.kernel->name);
+    }
   }
   last_estimate_ = found->second;
   return last_estimate_.microseconds;
