@@ -39,7 +39,10 @@ std::string counts_text(const SweepCounts& c) {
 
 Progress::Progress(bool quiet) : quiet_(quiet), terminal_(::isatty(STDERR_FILENO) != 0) {}
 
-Progress::~Progress() { end(); }
+Progress::~Progress() {
+  // Left by an error or Ctrl-C: the message that follows is the only line.
+  if (!quiet_ && !title_.empty() && terminal_) fmt::print(stderr, "\r\x1b[2K");
+}
 
 void Progress::begin(const std::string& title) {
   title_ = title;

@@ -101,8 +101,6 @@ void run(Options options) {
                          session.runner(),
                          templates_dir()};
   const bool ranked = setup.runner != nullptr;
-  if (!options.as_json) fmt::print("{}\n", environment_text(session.environment()));
-  std::fflush(stdout);
   Progress progress(options.as_json);
   std::vector<ProblemReport> reports;
   json output = {{"environment", environment_text(session.environment())},
@@ -112,6 +110,8 @@ void run(Options options) {
     progress.begin(fmt::format("[{}/{}] {}", reports.size() + 1, all.size(), describe(problem)));
     reports.push_back(sweep(setup, request, problem, progress));
     progress.end();
+    // Not earlier, so that bad input ends with one line.
+    if (!options.as_json && reports.size() == 1) fmt::print("{}\n", environment_text(session.environment()));
     if (options.as_json)
       output["problems"].push_back(report_json(store, setup.environment, reports.back(), ranked));
     else
