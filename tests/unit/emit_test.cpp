@@ -11,6 +11,8 @@
 #include <fstream>
 #include <random>
 
+#include "tables/tables.h"
+#include "tests/golden/sm_89.h"
 #include "tuner/error.h"
 #include "tuner/table_file.h"
 
@@ -23,20 +25,24 @@ using Catch::Matchers::MessageMatches;
 TunedRow row(int head_dim, int context, int block_n) {
   TunedRow tuned;
   TableRow& r = tuned.row;
-  r.cu_count = 256, r.wave_size = 64, r.head_dim = r.v_head_dim = head_dim;
+  r.cu_count = 256, r.wave_size = 32, r.head_dim = r.v_head_dim = head_dim;
   r.kv_group_num = r.num_kv_heads = 4, r.extend_len = 8, r.has_kv_heads = true;
   r.context_min = r.context_max = context;
-  r.config.block_n = block_n;
+  // Every knob by name: a changed default must not change golden files.
+  Config& c = r.config;
+  c.block_h = 4, c.block_n = block_n, c.num_warps = 4, c.row_warps = 1, c.load_path = 0, c.num_stages = 1;
+  c.waves_per_eu = 2, c.workgroups_per_cu = 2, c.min_keys_per_split = 128, c.max_splits = 64;
+  c.stage2_warps = 4, c.stage2_rows = 1, c.fuse_combine = 0;
   Evidence& e = tuned.evidence;
-  e.provider = "rocm", e.device_name = "AMD Instinct MI355X", e.driver = "6.14", e.runtime = "HIP 7.0";
-  e.compiler = "hiprtc 7.0 comgr 3.0", e.template_hash = std::string(64, 'c'), e.method = "graph of 20 launches, cold";
+  e.provider = "cuda", e.device_name = "NVIDIA L40S", e.driver = "6.14", e.runtime = "HIP 7.0";
+  e.compiler = "nvrtc 13.0", e.template_hash = std::string(64, 'c'), e.method = "graph of 20 launches, cold";
   e.verify_error = 1.25e-3, e.verify_tolerance = 5e-3, e.candidates = 12, e.ratio = 1.004, e.max_regret = 0.011;
   e.reason = "best";
   for (int batch : {8, 1}) e.times.push_back({context, batch, 20.5, 20.4, 20.6, 12, 20.4, 61.2, 4194304});
   return tuned;
 }
 
-TunedTable table() { return {"gfx950", {row(64, 8192, 256), row(64, 32768, 128), row(128, 8192, 64)}}; }
+TunedTable table() { return {"sm_89", {row(64, 8192, 256), row(64, 32768, 128), row(128, 8192, 64)}}; }
 
 std::string emit(const TunedTable& table, Format format) {
   switch (format) {
@@ -49,6 +55,37 @@ std::string emit(const TunedTable& table, Format format) {
     default:
       return emit_csv(table);
   }
+}
+
+/// HEADTUNE_UPDATE_GOLDEN=1 writes the files anew; look at the difference before committing it.
+void check_golden(const std::string& name, const std::string& text) {
+  const std::filesystem::path file = std::filesystem::path(HEADTUNE_GOLDEN) / name;
+  if (std::getenv("HEADTUNE_UPDATE_GOLDEN") != nullptr) write_file(file, text);
+  CHECK(read_file(file) == text);
+}
+
+TEST_CASE("every format is what it was") {
+  check_golden("sm_89.h", emit_header(table()));
+  check_golden("sm_89.json", table_json(table()));
+  check_golden("block_config.py", emit_python(table()));
+  check_golden("tuned.csv", emit_csv(table()));
+}
+
+TEST_CASE("the compiled header answers as the rows that it was made from") {
+  constexpr Problem problem{64, 64, 16, 4, 8, false};
+  const auto compiled = tables::rows("sm_89", tables::sm_89::verify_shared_kv);
+  REQUIRE(compiled.count == static_cast<int>(table().rows.size()));
+  for (const int cu_count : {256, 128})
+    for (const int context : {2048, 8192, 20000, 32768, 200000}) {
+      std::vector<TableRow> rows;
+      for (const TunedRow& tuned : table().rows) rows.push_back(tuned.row);
+      const DeviceKey device{"sm_89", cu_count, 32};
+      const Match a = tables::lookup(compiled, problem, device, context);
+      const Match b = tables::lookup({"sm_89", rows.data(), static_cast<int>(rows.size())}, problem, device, context);
+      CHECK(a.config == b.config);
+      CHECK(a.level == b.level);
+    }
+  CHECK(tables::lookup(compiled, problem, {"sm_89", 256, 32}, 8192).config.block_n == 256);
 }
 
 TEST_CASE("the order of rows and times and the locale do not show in any format") {
@@ -95,7 +132,7 @@ TEST_CASE("no string from a device or a database leaves its comment, literal or 
     r.evidence.device_name = r.evidence.compiler = r.evidence.reason = r.evidence.driver = hostile;
     r.evidence.template_hash = hostile;
   }
-  bad.arch = "gfx950";
+  bad.arch = "sm_89";
   const auto lines = [](const std::string& text) { return std::count(text.begin(), text.end(), '\n'); };
   for (const Format format : {Format::header, Format::python, Format::csv}) {
     const std::string text = emit(bad, format);
@@ -127,7 +164,7 @@ TEST_CASE("an edit by hand is noticed") {
       MessageMatches(ContainsSubstring("rows[0].config.BLOCK_N: expected a whole number, found nothing")));
   CHECK_THROWS_MATCHES(parse_table(edited("headtune-table/1", "headtune-table/9"), "t.json"), UsageError,
                        MessageMatches(ContainsSubstring("expected headtune-table/1, found headtune-table/9")));
-  CHECK_THROWS_MATCHES(parse_table(edited("gfx950", "gfx9000"), "t.json"), UsageError,
+  CHECK_THROWS_MATCHES(parse_table(edited("sm_89", "sm_9000"), "t.json"), UsageError,
                        MessageMatches(ContainsSubstring("known architecture")));
   CHECK_THROWS_MATCHES(parse_table(text.substr(0, text.size() / 2), "t.json"), UsageError,
                        MessageMatches(ContainsSubstring("not JSON")));

@@ -1,5 +1,7 @@
 headtune_test(select_test select_test.cpp LINK headtune_results LABEL unit)
 headtune_test(store_test store_test.cpp LINK headtune_results LABEL unit)
-headtune_test(emit_test emit_test.cpp LINK headtune_results LABEL unit)
+headtune_test(emit_test emit_test.cpp LINK headtune_results headtune_kernels LABEL unit)
+target_compile_definitions(emit_test PRIVATE "HEADTUNE_GOLDEN=\"${PROJECT_SOURCE_DIR}/tests/golden\"")
 headtune_test(tables_test tables_test.cpp LINK headtune_kernels headtune_space LABEL unit)
 target_compile_definitions(tables_test PRIVATE "HEADTUNE_TEST_TEMPLATES=\"${PROJECT_SOURCE_DIR}/templates\"")
+headtune_test(build_table_test build_table_test.cpp LINK headtune_sweep LABEL unit)
