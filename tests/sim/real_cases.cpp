@@ -184,15 +184,13 @@ void add_f32(std::vector<OpCase>& cases) {
 
 void add_cube(std::vector<OpCase>& cases) {
   using T = float;
-  // Faces by the largest magnitude; ties go to z, then y.
+  // Faces by the largest magnitude; ties go to z, then y; a NaN is never the largest.
   const auto face = [](T x, T y, T z) {
-    const T m = std::max({std::fabs(x), std::fabs(y), std::fabs(z)});
-    return std::fabs(z) == m ? 2 : std::fabs(y) == m ? 1 : 0;
+    const T a = std::fabs(x), b = std::fabs(y), c = std::fabs(z);
+    return c >= a && c >= b ? 2 : b >= a ? 1 : 0;
   };
-  const auto ordered = [](T x, T y, T z) { return !(std::isnan(x) || std::isnan(y) || std::isnan(z)); };
   const auto add = [&](const char* text, auto f) {
-    cases.push_back(real<T>(
-        text, [f, ordered, face](T x, T y, T z, T old) { return ordered(x, y, z) ? f(face(x, y, z), x, y, z) : old; }));
+    cases.push_back(real<T>(text, [f, face](T x, T y, T z, T) { return f(face(x, y, z), x, y, z); }));
   };
   add("v_cubeid_f32 $d, $a, $b, $c", [](int n, T x, T y, T z) {
     return T(2 * n + ((n == 0 ? x : n == 1 ? y : z) < 0));

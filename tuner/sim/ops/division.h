@@ -42,7 +42,8 @@ Scaled<T> div_scale(T s0, T s1, T s2) {
   if (s2 == 0 || s1 == 0) return {quiet(std::numeric_limits<T>::quiet_NaN()), false};
   if (F::exponent(s2) - F::exponent(s1) >= F::near_overflow) return {s0 == s1 ? up() : s0, true};
   if (std::fabs(s1) < F::normal) return {up(), false};
-  if (tiny_reciprocal && tiny_quotient) return {s0 == s1 ? up() : s0, true};
+  // The ISA document says "up" here, which would overflow; only "down" agrees with what v_div_fmas undoes.
+  if (tiny_reciprocal && tiny_quotient) return {s0 == s1 ? std::ldexp(s0, -F::scale) : s0, true};
   if (tiny_reciprocal) return {std::ldexp(s0, -F::scale), false};
   if (tiny_quotient) return {s0 == s2 ? up() : s0, true};
   if (F::exponent(s2) <= F::mantissa + (F::mantissa == 52)) return {up(), false};
