@@ -16,6 +16,7 @@ struct Feed {
   static constexpr int TILE_BYTES = layout<V>.tile_bytes();
   static constexpr int VALUES_OFFSET = SEPARATE_VALUES ? KEY_BYTES : 0;
   static constexpr int RING = layout<V>.ring();
+  using Slot = typename PagedSlots<V>::Slot;
   using Keys = tile::Stager<Tile::THREADS, V::BLOCK_N, V::HEAD_DIM>;
   using Values = tile::Stager<Tile::THREADS, V::BLOCK_N, V::V_HEAD_DIM>;
   static constexpr int PASSES = Keys::Shape::PASSES;
@@ -26,7 +27,7 @@ struct Feed {
   KeyRows<PagedSlots<V>> rows;
   tile::Copier<COPIES, RING> copier;
   char* ring;
-  unsigned next[PASSES];  ///< pool slots of the next tile's keys: loaded a tile ahead of the rows that they name
+  Slot next[PASSES];      ///< pool slots of the next tile's keys: loaded a tile ahead of the rows that they name
   int position;           ///< of the next tile's first key
   int left;               ///< tiles not yet started
 
@@ -45,7 +46,7 @@ struct Feed {
   HEADTUNE_DEVICE void fetch_slots() {
 #pragma unroll
     for (int pass = 0; pass < PASSES; ++pass) {
-      unsigned slot[1];
+      Slot slot[1];
       rows.slots.template load<false>(slot, position, keys.key + pass * Keys::Shape::KEYS_PER_PASS);
       next[pass] = slot[0];
     }
