@@ -53,3 +53,14 @@ set_target_properties(rocm_double PROPERTIES PREFIX "lib" OUTPUT_NAME amdhip64 S
 headtune_test(hip_rocm_test hip_rocm_test.cpp LINK headtune_measure LABEL unit)
 target_compile_definitions(hip_rocm_test PRIVATE HEADTUNE_ROCM_DOUBLE="${CMAKE_CURRENT_BINARY_DIR}/rocm_double")
 add_dependencies(hip_rocm_test rocm_double)
+
+# The same for libcuda.so.1, which the provider finds by name.
+add_library(cuda_double SHARED cuda_double.cpp)
+target_link_libraries(cuda_double PRIVATE headtune_project)
+set_target_properties(cuda_double PROPERTIES PREFIX "lib" OUTPUT_NAME cuda SUFFIX ".so.1"
+                      LIBRARY_OUTPUT_DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}/cuda_double")
+add_executable(hip_cuda_test hip_cuda_test.cpp)
+target_link_libraries(hip_cuda_test PRIVATE headtune_measure Catch2::Catch2WithMain)
+catch_discover_tests(hip_cuda_test PROPERTIES SKIP_RETURN_CODE 4 LABELS unit
+                     ENVIRONMENT "LD_LIBRARY_PATH=${CMAKE_CURRENT_BINARY_DIR}/cuda_double")
+add_dependencies(hip_cuda_test cuda_double)
