@@ -12,20 +12,20 @@ namespace headtune {
 /// A run of attention layers that look the same to a kernel.
 struct LayerGroup {
   int count = 0;
-  std::string kind;      ///< "full attention", "linear attention", "sliding window"
+  std::string kind;  ///< "full attention", "linear attention", "sliding window"
   int sliding_window = 0;
-  bool softmax = true;   ///< false: not attention over a KV cache at all
+  bool softmax = true;  ///< false: not attention over a KV cache at all
 };
 
 struct ModelConfig {
   std::vector<std::string> architectures;
   std::string model_type;
-  ModelTraits traits;    ///< local_num_kv_heads is set by `problem_of`
-  int num_q_heads = 0;   ///< of the whole model
+  ModelTraits traits;   ///< local_num_kv_heads is set by `problem_of`
+  int num_q_heads = 0;  ///< of the whole model
   int num_kv_heads = 0;
-  int head_dim = 0;      ///< MLA: latent + rope, the row that the kernel reads
-  int v_head_dim = 0;    ///< MLA: the latent part
-  int draft_block = 0;   ///< new tokens per request of a block-drafting model; 0 = not stated
+  int head_dim = 0;     ///< MLA: latent + rope, the row that the kernel reads
+  int v_head_dim = 0;   ///< MLA: the latent part
+  int draft_block = 0;  ///< new tokens per request of a block-drafting model; 0 = not stated
   bool is_causal = true;
   std::vector<LayerGroup> layers;
 };
