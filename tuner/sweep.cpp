@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "codegen/render.h"
+#include "tables/tables.h"
 #include "tuner/interrupt.h"
 #include "tuner/op.h"
 #include "tuner/space.h"
@@ -124,6 +125,7 @@ class ProblemSweep {
   ProblemReport run() {
     const auto start = Clock::now();
     plan();
+    report_.seconds.plan = seconds_since(start);
     work();
     if (setup_.runner != nullptr) {
       settle_finalists();
@@ -339,12 +341,15 @@ class ProblemSweep {
     setup_.store.put_winners(setup_.environment, {report_.problem_id}, winners);
   }
 
-  /// The configuration that won before, if the database has one.
+  /// The configuration that won before: in this database, else in the table that headtune ships for this device.
   std::optional<Config> incumbent() const {
     const auto winners = setup_.store.winners(setup_.environment, report_.problem_id);
     for (const StoredVariant& variant : setup_.store.variants(setup_.environment, report_.problem_id))
       if (!winners.empty() && variant.id == winners.front().variant) return variant.config;
-    return std::nullopt;
+    if (request_.op != "verify_shared_kv" || request_.shapes.empty()) return std::nullopt;
+    const DeviceKey device{setup_.arch.name, setup_.arch.cu_count, setup_.arch.wave_size};
+    const Match match = tables::lookup(problem_, device, request_.shapes.front().context);
+    return match.level == MatchLevel::exact ? std::optional(match.config) : std::nullopt;
   }
 
   SweepCounts& counts() { return report_.counts; }

@@ -48,6 +48,7 @@ struct SweepCounts {
 /// Where a sweep's time went, for --stats.
 struct SweepSeconds {
   double wall = 0;
+  double plan = 0;          ///< enumerating the space and looking up what is known
   double device = 0;        ///< verifying and measuring
   double compile_wait = 0;  ///< nothing to do but wait for a compiler
   double compile = 0;       ///< summed over compile processes

@@ -85,6 +85,25 @@ TEST_CASE("a candidate without a time at some point cannot win there") {
   CHECK(choices[0].ranking.size() == 1);
 }
 
+TEST_CASE("finalists are near the best overall or at one context") {
+  const std::vector<Candidate> candidates = {{config(1), 0, {time(8192, 10), time(16384, 20)}},
+                                             {config(2), 0, {time(8192, 10.5), time(16384, 21)}},
+                                             {config(4), 0, {time(8192, 13), time(16384, 26)}},
+                                             {config(8), 0, {time(8192, 20), time(16384, 19.9)}},
+                                             {config(16), 0, {time(8192, 9)}}};
+  // 4 is 30 % off everywhere; 8 only shines at 16k; 16 was timed at 8k alone.
+  CHECK(finalists(candidates) == std::vector<std::size_t>{0, 1, 3, 4});
+  CHECK(finalists({}).empty());
+}
+
+TEST_CASE("of many equals only the first eight race") {
+  std::vector<Candidate> many;
+  for (int n = 1; n <= 100; ++n) many.push_back({config(1, n), 0, {time(8192, 10 + 0.001 * n)}});
+  const auto chosen = finalists(many);
+  CHECK(chosen.size() == 8);
+  CHECK(chosen.front() == 0);
+}
+
 TEST_CASE("no times, no winner") {
   CHECK(select({}).empty());
   CHECK(select({{config(1), 0, {}}}).empty());

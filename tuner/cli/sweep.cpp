@@ -66,21 +66,56 @@ std::string stats_text(const std::vector<ProblemReport>& reports) {
   SweepSeconds sum;
   int variants = 0;
   for (const ProblemReport& report : reports) {
-    sum.wall += report.seconds.wall, sum.device += report.seconds.device;
+    sum.wall += report.seconds.wall, sum.plan += report.seconds.plan, sum.device += report.seconds.device;
     sum.compile += report.seconds.compile, sum.compile_wait += report.seconds.compile_wait;
     variants += report.counts.compiled + report.counts.failed;
   }
-  const double own = std::max(0.0, sum.wall - sum.device - sum.compile_wait);
+  const double own = std::max(0.0, sum.wall - sum.plan - sum.device - sum.compile_wait);
   return fmt::format(
-      "{} variants in {:.1f} s: {:.1f} per second; compiling {:.1f} s in all processes, {:.1f} s waited for; device "
-      "{:.1f} s; own work {:.2f} ms per variant\n",
-      variants, sum.wall, variants / std::max(sum.wall, 1e-9), sum.compile, sum.compile_wait, sum.device,
+      "{} variants in {:.1f} s: {:.1f} per second; planning {:.1f} s; compiling {:.1f} s in all processes, {:.1f} s "
+      "waited for; device {:.1f} s; own work {:.2f} ms per variant\n",
+      variants, sum.wall, variants / std::max(sum.wall, 1e-9), sum.plan, sum.compile, sum.compile_wait, sum.device,
       1000 * own / std::max(variants, 1));
 }
 
 void print_next_step(const Options& options, const StoredEnvironment& environment) {
   fmt::print("next: headtune emit --from {} --format h -o {}.h\n", options.db, environment.arch);
 }
+
+/// Prints each problem's result as soon as it is there; JSON is printed once, at the end.
+class Output {
+ public:
+  Output(const Options& options, const StoredEnvironment& environment, bool ranked)
+      : options_(options), environment_(environment), ranked_(ranked) {
+    json_ = {{"environment", environment_text(environment)},
+             {"estimated", environment.estimated},
+             {"problems", json::array()}};
+  }
+
+  void add(const Store& store, std::int64_t environment, const ProblemReport& report) {
+    // The environment comes with the first result, so that bad input ends with one line.
+    if (!options_.as_json && reports_.empty()) fmt::print("{}\n", environment_text(environment_));
+    if (options_.as_json)
+      json_["problems"].push_back(report_json(store, environment, report, ranked_));
+    else
+      fmt::print("{}", report_text(store, environment, report, ranked_));
+    std::fflush(stdout);
+    reports_.push_back(report);
+  }
+
+  void end() const {
+    if (options_.as_json) fmt::print("{}\n", json_.dump(2, ' ', false, json::error_handler_t::replace));
+    if (options_.stats) fmt::print(stderr, "{}", stats_text(reports_));
+    if (ranked_ && !options_.as_json) print_next_step(options_, environment_);
+  }
+
+ private:
+  const Options& options_;
+  const StoredEnvironment& environment_;
+  bool ranked_;
+  json json_;
+  std::vector<ProblemReport> reports_;
+};
 
 void run(Options options) {
   options.session.rocm = options.rocm;
@@ -92,35 +127,24 @@ void run(Options options) {
   Store store(options.db, Access::create);
   const SweepLock lock(store.file(),
                        [&] { fmt::print(stderr, "another sweep is using {}; waiting for it to end\n", options.db); });
+  const StoredEnvironment& environment = session.environment();
   const SweepSetup setup{store,
-                         store.add(session.environment()),
+                         store.add(environment),
                          session.arch(),
                          session.target(),
-                         session.environment().estimated,
+                         environment.estimated,
                          session.compile(),
                          session.runner(),
                          templates_dir()};
-  const bool ranked = setup.runner != nullptr;
+  Output output(options, environment, setup.runner != nullptr);
   Progress progress(options.as_json);
-  std::vector<ProblemReport> reports;
-  json output = {{"environment", environment_text(session.environment())},
-                 {"estimated", session.environment().estimated},
-                 {"problems", json::array()}};
-  for (const Problem& problem : all) {
-    progress.begin(fmt::format("[{}/{}] {}", reports.size() + 1, all.size(), describe(problem)));
-    reports.push_back(sweep(setup, request, problem, progress));
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    progress.begin(fmt::format("[{}/{}] {}", i + 1, all.size(), describe(all[i])));
+    const ProblemReport report = sweep(setup, request, all[i], progress);
     progress.end();
-    // Not earlier, so that bad input ends with one line.
-    if (!options.as_json && reports.size() == 1) fmt::print("{}\n", environment_text(session.environment()));
-    if (options.as_json)
-      output["problems"].push_back(report_json(store, setup.environment, reports.back(), ranked));
-    else
-      fmt::print("{}", report_text(store, setup.environment, reports.back(), ranked));
-    std::fflush(stdout);
+    output.add(store, setup.environment, report);
   }
-  if (options.as_json) fmt::print("{}\n", output.dump(2, ' ', false, json::error_handler_t::replace));
-  if (options.stats) fmt::print(stderr, "{}", stats_text(reports));
-  if (ranked && !options.as_json) print_next_step(options, session.environment());
+  output.end();
 }
 
 }  // namespace
