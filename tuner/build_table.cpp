@@ -65,7 +65,9 @@ Results results_of(const Store& store, std::int64_t environment, std::int64_t pr
   Results results;
   for (StoredVariant& variant : store.variants(environment, problem)) {
     results.timings[variant.id] = store.timings(variant.id);
-    for (const StoredTiming& timing : results.timings[variant.id]) keep_best(results.best, timing);
+    // Screening times of variants that did not reach the race were taken differently.
+    if (variant.status == Status::timed)
+      for (const StoredTiming& timing : results.timings[variant.id]) keep_best(results.best, timing);
     const std::int64_t id = variant.id;
     results.variants.emplace(id, std::move(variant));
   }

@@ -106,6 +106,23 @@ bool about_speed(const std::string& reason) {
 const std::filesystem::path space_file =
     std::filesystem::path(HEADTUNE_TEST_TEMPLATES) / "headtune/verify_shared_kv/space.json";
 
+TEST_CASE("every shipped row answers for the problem and device that it was tuned on") {
+  for (const Rows& shipped : verify_shared_kv_tables)
+    for (int i = 0; i < shipped.count; ++i) {
+      const TableRow& row = shipped.first[i];
+      const Problem problem{row.head_dim,     row.v_head_dim, row.kv_group_num * row.num_kv_heads,
+                            row.num_kv_heads, row.extend_len, row.is_causal,
+                            row.dtype,        row.kv_dtype};
+      INFO(shipped.arch << " row " << i);
+      const DeviceKey device{shipped.arch, row.cu_count, row.wave_size};
+      for (const int context : {row.context_min, row.context_max}) {
+        const Match match = lookup(problem, device, context);
+        CHECK(match.level == MatchLevel::exact);
+        CHECK(match.config == row.config);
+      }
+    }
+}
+
 TEST_CASE("legality here and the constraints of space.json agree") {
   const Space space = read_space(space_file);
   int legal = 0, pruned = 0;
