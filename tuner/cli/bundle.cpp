@@ -9,6 +9,7 @@
 #include "tuner/cli/commands.h"
 #include "tuner/cli/parse.h"
 #include "tuner/cli/problem_options.h"
+#include "tuner/space.h"
 #include "tuner/toolchain.h"
 
 namespace headtune::cli {
@@ -56,6 +57,19 @@ BundleRequest request_of(const Options& options) {
   return settle(request);
 }
 
+/// Says why a configuration cannot be compiled before the compiler does.
+void require_legal(const BundleRequest& request) {
+  const Space space = read_space(templates_dir() / "headtune" / request.op / "space.json");
+  const std::string reason = prune_reason(space, request.problem, request.config, request.arch);
+  if (!reason.empty()) throw UsageError(fmt::format("{} cannot be used: {}", to_string(request.config), reason));
+}
+
+/// The compiler's first error, without what leads up to it.
+std::string first_error(const std::string& log) {
+  const auto at = log.find("error:");
+  return at == log.npos ? log : log.substr(at, log.find('\n', at) - at);
+}
+
 std::vector<std::byte> compile(const BundleRequest& request, const Options& options) {
   ToolchainOptions toolchain;
   toolchain.rocm = options.rocm;
@@ -63,12 +77,14 @@ std::vector<std::byte> compile(const BundleRequest& request, const Options& opti
   const Binary binary =
       Toolchain(toolchain).compile({render(request.op, request.problem, request.config), request.arch.name,
                                     compile_options(request.arch.name, templates_dir())});
-  if (binary.status != CompileStatus::ok) throw UsageError(fmt::format("the kernels do not compile: {}", binary.log));
+  if (binary.status != CompileStatus::ok)
+    throw UsageError(fmt::format("the kernels do not compile: {}", first_error(binary.log)));
   return binary.code;
 }
 
 void run(const Options& options) {
   const BundleRequest request = request_of(options);
+  require_legal(request);
   const Bundle bundle = make_bundle(request, compile(request, options));
   write_bundle(bundle, options.folder);
   std::uint64_t bytes = 0;
