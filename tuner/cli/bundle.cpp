@@ -57,15 +57,11 @@ BundleRequest request_of(const Options& options) {
   return settle(request);
 }
 
-/// Says why a configuration cannot be compiled before the compiler does.
-void require_legal(const BundleRequest& request) {
+/// Why a configuration does not compile: the space's words where it knows, else the compiler's.
+std::string reason_of(const BundleRequest& request, const std::string& log) {
   const Space space = read_space(templates_dir() / "headtune" / request.op / "space.json");
   const std::string reason = prune_reason(space, request.problem, request.config, request.arch);
-  if (!reason.empty()) throw UsageError(fmt::format("{} cannot be used: {}", to_string(request.config), reason));
-}
-
-/// The compiler's first error, without what leads up to it.
-std::string first_error(const std::string& log) {
+  if (!reason.empty()) return reason;
   const auto at = log.find("error:");
   return at == log.npos ? log : log.substr(at, log.find('\n', at) - at);
 }
@@ -78,13 +74,12 @@ std::vector<std::byte> compile(const BundleRequest& request, const Options& opti
       Toolchain(toolchain).compile({render(request.op, request.problem, request.config), request.arch.name,
                                     compile_options(request.arch.name, templates_dir())});
   if (binary.status != CompileStatus::ok)
-    throw UsageError(fmt::format("the kernels do not compile: {}", first_error(binary.log)));
+    throw UsageError(fmt::format("{} does not compile: {}", to_string(request.config), reason_of(request, binary.log)));
   return binary.code;
 }
 
 void run(const Options& options) {
   const BundleRequest request = request_of(options);
-  require_legal(request);
   const Bundle bundle = make_bundle(request, compile(request, options));
   write_bundle(bundle, options.folder);
   std::uint64_t bytes = 0;
