@@ -12,7 +12,7 @@ option(HEADTUNE_WARNINGS_AS_ERRORS "Treat warnings as errors" OFF)
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}")
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 
-option(HEADTUNE_BUILD_ENGINE "Build libheadtune.so, the C interface for engines" OFF)
+option(HEADTUNE_BUILD_ENGINE "Build libheadtune.so, the C interface for engines" ON)
 set(CMAKE_POSITION_INDEPENDENT_CODE ${HEADTUNE_BUILD_ENGINE})  # the shared library is made of the tuner's static ones
 
 add_library(headtune_project INTERFACE)

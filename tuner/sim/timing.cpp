@@ -81,12 +81,23 @@ class Cu {
   /// The `k`-th workgroup of the simulated CU.
   std::uint64_t workgroup_index(std::uint64_t k) const { return (last_ ? *last_ % cu_count() : 0) + k * cu_count(); }
 
-  /// The last workgroups of the grid but for this CU's own, latest first.
+  /// Whether `index` differs from the last workgroup in one dimension of the grid: those that share a counter with it do.
+  bool in_line_with_last(std::uint64_t index) const {
+    int differing = 0;
+    std::uint64_t last = *last_;
+    for (const std::uint64_t size : launch_.grid) {
+      differing += index % size != last % size;
+      index /= size, last /= size;
+    }
+    return differing == 1;
+  }
+
+  /// The workgroups in line with the last one but for this CU's own, latest first.
   void run_others() {
     Workgroup workgroup(placed_, WorkgroupOptions{});
     std::uint64_t executed = 0;
     for (std::uint64_t i = launch_.workgroups(); i-- > 0 && executed < options_.others_budget;) {
-      if (i % cu_count() == *last_ % cu_count()) continue;
+      if (i % cu_count() == *last_ % cu_count() || !in_line_with_last(i)) continue;
       workgroup.start(i);
       workgroup.run();
       for (const Wave* wave : workgroup.waves()) executed += wave->instructions;
@@ -329,7 +340,7 @@ Estimate estimate(const Launch& launch, Memory& memory, const DeviceModel& devic
   }
   if (has_global_atomics(*launch.program)) {  // the workgroup that finds itself last may do more than the others
     const Trial trial(memory);
-    last = last_busy_workgroup(placed, static_cast<std::uint64_t>(device.facts->cu_count), options.others_budget);
+    last = last_busy_workgroup(placed, static_cast<std::uint64_t>(device.facts->cu_count), options.trailing_budget);
   }
   const Trial trial(memory);
   return Cu(placed, device, options, sharing, last).run();

@@ -31,7 +31,9 @@ struct TimingOptions {
   std::uint64_t instruction_budget = 2'000'000;
   /// A kernel with global atomics may give its last workgroup the work of all (a fused combine): instructions of other
   /// workgroups that are executed beforehand, so that the sampled CU finds memory as the last one does.
-  std::uint64_t others_budget = 4'000'000;
+  std::uint64_t others_budget = 12'000'000;
+  /// Instructions spent on finding out which of the last workgroups have work at all.
+  std::uint64_t trailing_budget = 1'000'000;
 };
 
 /// Executes the sample on `memory` and undoes what it stored there. Throws Fault.
