@@ -81,7 +81,8 @@ class Cu {
   /// The `k`-th workgroup of the simulated CU.
   std::uint64_t workgroup_index(std::uint64_t k) const { return (last_ ? *last_ % cu_count() : 0) + k * cu_count(); }
 
-  /// Whether `index` differs from the last workgroup in one dimension of the grid: those that share a counter with it do.
+  /// Whether `index` differs from the last workgroup in one dimension of the grid: those that share a counter with it
+  /// do.
   bool in_line_with_last(std::uint64_t index) const {
     int differing = 0;
     std::uint64_t last = *last_;
@@ -318,8 +319,8 @@ std::vector<std::uint64_t> trailing_work(const PlacedLaunch& placed, std::uint64
   return work;
 }
 
-/// The latest workgroup that does at least half of the average work: a grid may end in workgroups of empty splits, whose
-/// CU would finish at once.
+/// The latest workgroup that does at least half of the average work: a grid may end in workgroups of empty splits,
+/// whose CU would finish at once.
 std::uint64_t last_busy_workgroup(const PlacedLaunch& placed, std::uint64_t cu_count, std::uint64_t budget) {
   const std::vector<std::uint64_t> work = trailing_work(placed, cu_count, budget);
   const std::uint64_t total = std::accumulate(work.begin(), work.end(), std::uint64_t{0});
