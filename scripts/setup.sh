@@ -65,7 +65,7 @@ apt_install() {
 }
 
 install_build_packages() {
-  apt_install g++ cmake ninja-build git ca-certificates binutils debian-archive-keyring \
+  apt_install g++ cmake ninja-build git ca-certificates binutils debian-archive-keyring python3 \
     libcli11-dev nlohmann-json3-dev libsqlitecpp-dev libsqlite3-dev libfmt-dev libssl-dev
   case $(system_id) in
     debian-12) install_catch2_from_backports ;;
