@@ -161,7 +161,7 @@ TEST_CASE("damaged text never crashes the reader") {
         case 2: text.insert(at, text.substr(random() % text.size(), random() % 30)); break;
         default: text.resize(at); break;
       }
-      if (text.empty()) text = "{";
+      if (text.empty()) text.push_back('{');
     }
     try {
       parse_bundle(text);
