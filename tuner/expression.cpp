@@ -11,8 +11,33 @@ namespace headtune {
 
 using NodePtr = std::unique_ptr<const Expression::Node>;
 
+namespace {
+
+enum class Operation {
+  number,
+  name,
+  negate,
+  negation,
+  choice,
+  disjunction,
+  conjunction,
+  equal,
+  unequal,
+  at_most,
+  at_least,
+  less,
+  greater,
+  plus,
+  minus,
+  times,
+  divide,
+  remainder
+};
+
+}  // namespace
+
 struct Expression::Node {
-  std::string op;  ///< "number", "name", or the operator; unary minus is "neg"
+  Operation op;
   long long number = 0;
   std::string name;
   NodePtr a, b, c;
@@ -25,9 +50,19 @@ constexpr int max_depth = 200;
 constexpr std::size_t max_length = 4096;
 
 // Binary operators by precedence, loosest first; longer spellings before their prefixes.
-using Level = std::array<const char*, 4>;
-constexpr std::array<Level, 6> levels = {
-    {{"||"}, {"&&"}, {"==", "!="}, {"<=", ">=", "<", ">"}, {"+", "-"}, {"*", "/", "%"}}};
+struct Spelling {
+  const char* text = nullptr;
+  Operation op = Operation::number;
+};
+using Level = std::array<Spelling, 4>;
+constexpr std::array<Level, 6> levels = {{
+    {{{"||", Operation::disjunction}}},
+    {{{"&&", Operation::conjunction}}},
+    {{{"==", Operation::equal}, {"!=", Operation::unequal}}},
+    {{{"<=", Operation::at_most}, {">=", Operation::at_least}, {"<", Operation::less}, {">", Operation::greater}}},
+    {{{"+", Operation::plus}, {"-", Operation::minus}}},
+    {{{"*", Operation::times}, {"/", Operation::divide}, {"%", Operation::remainder}}},
+}};
 
 class Parser {
  public:
@@ -61,8 +96,8 @@ class Parser {
     if (!accept(token)) fail(fmt::format("expected '{}'", token));
   }
 
-  static NodePtr make(std::string op, NodePtr a, NodePtr b = {}, NodePtr c = {}) {
-    return NodePtr(new Expression::Node{std::move(op), 0, {}, std::move(a), std::move(b), std::move(c)});
+  static NodePtr make(Operation op, NodePtr a, NodePtr b = {}, NodePtr c = {}) {
+    return NodePtr(new Expression::Node{op, 0, {}, std::move(a), std::move(b), std::move(c)});
   }
 
   NodePtr conditional() {
@@ -71,7 +106,7 @@ class Parser {
     if (accept("?")) {
       NodePtr yes = conditional();
       expect(":");
-      condition = make("?:", std::move(condition), std::move(yes), conditional());
+      condition = make(Operation::choice, std::move(condition), std::move(yes), conditional());
     }
     --depth_;
     return condition;
@@ -80,19 +115,22 @@ class Parser {
   NodePtr binary(std::size_t level) {
     if (level == levels.size()) return unary();
     NodePtr left = binary(level + 1);
-    while (const char* op = accept_any(levels[level])) left = make(op, std::move(left), binary(level + 1));
+    while (const Spelling* found = accept_any(levels[level]))
+      left = make(found->op, std::move(left), binary(level + 1));
     return left;
   }
 
-  const char* accept_any(const Level& ops) {
-    for (const char* op : ops)
-      if (op && accept(op)) return op;
+  const Spelling* accept_any(const Level& level) {
+    for (const Spelling& one : level)
+      if (one.text && accept(one.text)) return &one;
     return nullptr;
   }
 
   NodePtr unary() {
     if (++depth_ > max_depth) fail("nested too deeply");
-    NodePtr node = accept("!") ? make("!", unary()) : accept("-") ? make("neg", unary()) : primary();
+    NodePtr node = accept("!")   ? make(Operation::negation, unary())
+                   : accept("-") ? make(Operation::negate, unary())
+                                 : primary();
     --depth_;
     return node;
   }
@@ -116,13 +154,13 @@ class Parser {
     const auto [rest, error] = std::from_chars(text_.data() + at_, end, value);
     if (error != std::errc{}) fail("number too large");
     at_ = static_cast<std::size_t>(rest - text_.data());
-    return NodePtr(new Expression::Node{"number", value, {}, {}, {}, {}});
+    return NodePtr(new Expression::Node{Operation::number, value, {}, {}, {}, {}});
   }
 
   NodePtr name() {
     const std::size_t start = at_;
     while (at_ < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[at_])) || text_[at_] == '_')) ++at_;
-    return NodePtr(new Expression::Node{"name", 0, std::string(text_.substr(start, at_ - start)), {}, {}, {}});
+    return NodePtr(new Expression::Node{Operation::name, 0, std::string(text_.substr(start, at_ - start)), {}, {}, {}});
   }
 
   std::string_view text_;
@@ -130,30 +168,41 @@ class Parser {
   int depth_ = 0;
 };
 
-long long divide(char op, long long a, long long b) {
+void require_divisible(long long a, long long b) {
   if (b == 0) throw ExpressionError("division by zero");
   if (a == std::numeric_limits<long long>::min() && b == -1) throw ExpressionError("overflow");
-  return op == '/' ? a / b : a % b;
 }
 
-long long arithmetic(const std::string& op, long long a, long long b) {
+long long arithmetic(Operation op, long long a, long long b) {
   long long result = 0;
-  const bool overflow = op == "+"   ? __builtin_add_overflow(a, b, &result)
-                        : op == "-" ? __builtin_sub_overflow(a, b, &result)
-                                    : __builtin_mul_overflow(a, b, &result);
+  const bool overflow = op == Operation::plus    ? __builtin_add_overflow(a, b, &result)
+                        : op == Operation::minus ? __builtin_sub_overflow(a, b, &result)
+                                                 : __builtin_mul_overflow(a, b, &result);
   if (overflow) throw ExpressionError("overflow");
   return result;
 }
 
-long long apply(const std::string& op, long long a, long long b) {
-  if (op == "==") return a == b;
-  if (op == "!=") return a != b;
-  if (op == "<=") return a <= b;
-  if (op == ">=") return a >= b;
-  if (op == "<") return a < b;
-  if (op == ">") return a > b;
-  if (op == "/" || op == "%") return divide(op[0], a, b);
-  return arithmetic(op, a, b);
+long long apply(Operation op, long long a, long long b) {
+  switch (op) {
+    case Operation::equal:
+      return a == b;
+    case Operation::unequal:
+      return a != b;
+    case Operation::at_most:
+      return a <= b;
+    case Operation::at_least:
+      return a >= b;
+    case Operation::less:
+      return a < b;
+    case Operation::greater:
+      return a > b;
+    case Operation::divide:
+      return require_divisible(a, b), a / b;
+    case Operation::remainder:
+      return require_divisible(a, b), a % b;
+    default:
+      return arithmetic(op, a, b);
+  }
 }
 
 long long lookup(const Names& names, const std::string& name) {
@@ -163,16 +212,23 @@ long long lookup(const Names& names, const std::string& name) {
 }
 
 long long value(const Expression::Node& node, const Names& names) {
-  const std::string& op = node.op;
-  if (op == "number") return node.number;
-  if (op == "name") return lookup(names, node.name);
+  if (node.op == Operation::number) return node.number;
+  if (node.op == Operation::name) return lookup(names, node.name);
   const long long a = value(*node.a, names);
-  if (op == "!") return !a;
-  if (op == "neg") return arithmetic("-", 0, a);
-  if (op == "?:") return value(a ? *node.b : *node.c, names);
-  if (op == "&&") return a && value(*node.b, names);
-  if (op == "||") return a || value(*node.b, names);
-  return apply(op, a, value(*node.b, names));
+  switch (node.op) {
+    case Operation::negation:
+      return !a;
+    case Operation::negate:
+      return arithmetic(Operation::minus, 0, a);
+    case Operation::choice:
+      return value(a ? *node.b : *node.c, names);
+    case Operation::conjunction:
+      return a && value(*node.b, names);
+    case Operation::disjunction:
+      return a || value(*node.b, names);
+    default:
+      return apply(node.op, a, value(*node.b, names));
+  }
 }
 
 }  // namespace
