@@ -2,6 +2,7 @@
 # Installs the kernels and tables, then builds and runs examples/use_table from the installed tree and from the sources.
 # usage: use_table.sh SOURCE_DIR WORK_DIR
 set -eu
+export CMAKE_GENERATOR=Ninja  # what setup.sh installs; a bare machine has no make
 source=$1
 work=$2
 rm -rf "$work"
