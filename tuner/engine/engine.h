@@ -25,7 +25,7 @@ struct CompileFailed : std::runtime_error {
 class Engine {
  public:
   /// Throws UnavailableError, UsageError (the numbers make no problem), CompileFailed or hip::DeviceError.
-  /// `near` is a path to look for headtune-toolchain and the templates from; empty: this executable.
+  /// `near` is the folder of headtune-toolchain; empty: this executable's. Templates: see templates_dir().
   Engine(const std::string& device, const Problem& problem, int index_bits, int max_context,
          const std::filesystem::path& near = {});
   ~Engine();
