@@ -4,6 +4,10 @@
 // query row (lane % 16) for `keys_per_lane` keys, exactly what the second product wants as its operand.
 #pragma once
 
+#if !defined(__HIP__)
+#error "AMD device code, for hipRTC or hipcc; headtune/tile/tile.h and lds_tile.h choose the family's file"
+#endif
+
 #include <headtune/tile/element.h>
 #include <headtune/tile/macros.h>
 

@@ -3,6 +3,10 @@
 
 #include <headtune/tile/cdna.h>
 
+#if !__has_builtin(__builtin_amdgcn_mfma_f32_16x16x32_bf16)
+#error "gfx950 device code, for a compiler that knows gfx950 (LLVM 20)"
+#endif
+
 namespace headtune::tile {
 
 using Bf16x2 = __bf16 __attribute__((ext_vector_type(2)));

@@ -8,6 +8,10 @@
 // blocks in turn; each_output puts that right.
 #pragma once
 
+#if !defined(__HIP__)
+#error "AMD device code, for hipRTC or hipcc; headtune/tile/tile.h and lds_tile.h choose the family's file"
+#endif
+
 #include <headtune/tile/lds_layout.h>
 #include <headtune/tile/lds_stager.h>
 #include <headtune/tile/tile.h>

@@ -2,6 +2,10 @@
 // share.
 #pragma once
 
+#if !defined(__CUDACC__)
+#error "NVIDIA device code, for NVRTC or nvcc; headtune/tile/tile.h and lds_tile.h choose the family's file"
+#endif
+
 #include <headtune/tile/tile.h>
 
 namespace headtune::tile::nvidia {

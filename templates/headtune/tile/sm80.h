@@ -4,6 +4,10 @@
 // step of 16 keys in the second product. A lane holds scores of two query rows (lane / 4, and 8 below).
 #pragma once
 
+#if !defined(__CUDACC__)
+#error "NVIDIA device code, for NVRTC or nvcc; headtune/tile/tile.h and lds_tile.h choose the family's file"
+#endif
+
 #include <headtune/tile/element.h>
 #include <headtune/tile/macros.h>
 

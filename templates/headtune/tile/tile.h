@@ -22,8 +22,10 @@
 #include <headtune/tile/sm80.h>
 #elif defined(__HIP_DEVICE_COMPILE__)
 #error "headtune kernels support gfx90a, gfx942, gfx950 and sm_80 or newer"
+#elif defined(__HIP__)
+#include <headtune/tile/cdna3.h>  // host pass: parsed, never run
 #else
-#include <headtune/tile/cdna3.h>  // HIP host pass: parsed, never run
+#error "device code: compile with hipRTC, hipcc, NVRTC or nvcc; for host code there is headtune/tables/plan.h"
 #endif
 
 namespace headtune::tile {

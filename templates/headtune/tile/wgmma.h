@@ -2,6 +2,10 @@
 // named by descriptors. N counts rows of queries here. PTX ISA, "Asynchronous warpgroup level matrix instructions".
 #pragma once
 
+#if !defined(__CUDACC__)
+#error "NVIDIA device code, for NVRTC or nvcc; headtune/tile/tile.h and lds_tile.h choose the family's file"
+#endif
+
 #include <headtune/tile/element.h>
 #include <headtune/tile/macros.h>
 
