@@ -16,6 +16,7 @@ void add_lookup(CLI::App& app, Exit& result);
 void add_runner(CLI::App& app, Exit& result);
 void add_bundle(CLI::App& app, Exit& result);
 void add_replay(CLI::App& app, Exit& result);
+void add_freeze(CLI::App& app, Exit& result);
 void add_route(CLI::App& app, Exit& result);
 
 /// "headtune 0.1.0", then one line per provider and toolchain.
