@@ -5,6 +5,10 @@
 // units of 2 neighbouring rows for K; 2 units of 4 rows that lie 4 apart for V) hit 8 different banks groups.
 #pragma once
 
+#if !defined(__CUDACC__)
+#error "NVIDIA device code (LOAD_PATH 2), for NVRTC or nvcc; headtune/verify_shared_kv/stage1.h chooses the path"
+#endif
+
 #include <headtune/tile/async_copy.h>
 #include <headtune/verify_shared_kv/wave_attention.h>
 
