@@ -1,0 +1,17 @@
+# `cpack -G DEB`: what `cmake --install` installs, as a Debian package.
+set(CPACK_PACKAGE_VENDOR "headtune")
+set(CPACK_PACKAGE_CONTACT "headtune developers <headtune@localhost>")
+set(CPACK_PACKAGING_INSTALL_PREFIX "/usr")
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SECTION devel)
+if(HEADTUNE_BUILD_TUNER)
+  find_program(HEADTUNE_SHLIBDEPS dpkg-shlibdeps)
+  mark_as_advanced(HEADTUNE_SHLIBDEPS)
+  if(HEADTUNE_SHLIBDEPS)
+    set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+  endif()
+else()
+  set(CPACK_DEBIAN_PACKAGE_NAME headtune-dev)  # kernels and tables only: the same on every machine
+  set(CPACK_DEBIAN_PACKAGE_ARCHITECTURE all)
+endif()
+include(CPack)
