@@ -4,12 +4,14 @@
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
+#include <catch2/generators/catch_generators_range.hpp>
 #include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <clocale>
 #include <filesystem>
 #include <fstream>
 #include <random>
+#include <sstream>
 
 #include "tables/tables.h"
 #include "tests/golden/sm_89.h"
@@ -121,29 +123,95 @@ TEST_CASE("a table survives writing and reading") {
   CHECK(emit_header(parse_table(text, "t.json")) == emit_header(table()));
 }
 
-TEST_CASE("no string from a device or a database leaves its comment, literal or field") {
-  const std::string hostile =
-      GENERATE(std::string("*/ int main(){system(\"rm\");} /*"), std::string("x\nint evil;\n#define DType"),
-               std::string("back\\"), std::string("trigraph ?\?/"), std::string("\"\"\" + __import__('os') + \"\"\""),
-               std::string("=cmd|' /C calc'!A0,1,2\r\n3"), std::string("nul\0byte", 8),
-               std::string("\xff\xfe bad utf8"), std::string("${x} %n {0}"));
+/// What devices, drivers and databases may hold: ends of comments and literals, line ends, a line splice (also spelled
+/// as a trigraph), formulas, bytes that are no text.
+const std::vector<std::string> hostile_texts = {"*/ int main(){system(\"rm\");} /*",
+                                                "x\nint evil;\n#define DType",
+                                                "carriage\rreturn\vtab\t\x1b[2J",
+                                                "back\\",
+                                                "trigraph ?\?/",
+                                                "quote\" ' \"\"\" + __import__('os') + \"\"\"",
+                                                "=cmd|' /C calc'!A0,1,2\r\n3",
+                                                "+1,2",
+                                                "-1;2",
+                                                "@SUM(A1)",
+                                                std::string("nul\0byte", 8),
+                                                "\xff\xfe bad utf8 \xc3",
+                                                "\xe2\x80\xa8 line separator \xe2\x80\xae",
+                                                "${x} %n {0} `id` $(id)",
+                                                std::string(5000, '/')};
+
+TunedTable with_text(const std::string& text) {
   TunedTable bad = table();
-  for (TunedRow& r : bad.rows) {
-    r.evidence.device_name = r.evidence.compiler = r.evidence.reason = r.evidence.driver = hostile;
-    r.evidence.template_hash = hostile;
-  }
-  bad.arch = "sm_89";
-  const auto lines = [](const std::string& text) { return std::count(text.begin(), text.end(), '\n'); };
+  for (TunedRow& r : bad.rows)
+    for (std::string Evidence::*field :
+         {&Evidence::provider, &Evidence::device_name, &Evidence::features, &Evidence::driver, &Evidence::runtime,
+          &Evidence::compiler, &Evidence::template_hash, &Evidence::method, &Evidence::reason})
+      r.evidence.*field = text;
+  return bad;
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
+}
+
+/// Code without comments: what a compiler or interpreter sees.
+std::string without_comments(const std::string& text, const std::string& sign) {
+  std::string code;
+  for (const std::string& line : lines_of(text)) code += line.substr(0, line.find(sign)) + "\n";
+  return code;
+}
+
+TEST_CASE("no string from a device or a database leaves its comment, literal or field") {
+  const std::string hostile = GENERATE(from_range(hostile_texts));
+  const TunedTable bad = with_text(hostile);
   for (const Format format : {Format::header, Format::python, Format::csv}) {
     const std::string text = emit(bad, format);
-    CHECK(lines(text) == lines(emit(table(), format)));
+    CHECK(lines_of(text).size() == lines_of(emit(table(), format)).size());
     CHECK_THAT(text, !ContainsSubstring("*/") && !ContainsSubstring("\\") && !ContainsSubstring("?\?"));
     CHECK(std::all_of(text.begin(), text.end(), [](unsigned char c) { return c == '\n' || (c >= 32 && c < 127); }));
+    for (const std::string& line : lines_of(text)) CHECK(line.size() < 500);
   }
+  CHECK(without_comments(emit(bad, Format::header), "//") == without_comments(emit(table(), Format::header), "//"));
+  CHECK(without_comments(emit(bad, Format::python), "#") == without_comments(emit(table(), Format::python), "#"));
+}
+
+TEST_CASE("a hostile string keeps the fields of CSV and is no formula") {
+  const std::string hostile = GENERATE(from_range(hostile_texts));
+  TunedTable bad = with_text(hostile);
+  bad.arch = hostile;
   const auto commas = [](const std::string& line) { return std::count(line.begin(), line.end(), ','); };
-  const std::string csv = emit(bad, Format::csv);
-  CHECK(commas(csv) == commas(emit(table(), Format::csv)));
-  CHECK_NOTHROW(nlohmann::json::parse(table_json(bad)));
+  for (const std::string& line : lines_of(emit(bad, Format::csv))) {
+    CHECK(commas(line) == commas(lines_of(emit(table(), Format::csv)).front()));
+    CHECK_THAT("," + line, !ContainsSubstring(",=") && !ContainsSubstring(",+") && !ContainsSubstring(",@"));
+    CHECK_THAT("," + line, !ContainsSubstring(",-") && !ContainsSubstring("\""));
+  }
+}
+
+TEST_CASE("a hostile string stays inside its JSON literal") {
+  const std::string hostile = GENERATE(from_range(hostile_texts));
+  const std::string text = table_json(with_text(hostile));
+  CHECK(lines_of(text).size() == lines_of(table_json(table())).size());
+  CHECK(std::all_of(text.begin(), text.end(), [](unsigned char c) { return c == '\n' || c >= 32; }));
+  const auto document = nlohmann::json::parse(text);
+  const std::string found = document["rows"][0]["evidence"]["device"]["name"];
+  const bool is_text = hostile.find('\xff') == std::string::npos;
+  CHECK((found == hostile) == is_text);  // bytes that are no UTF-8 are replaced
+  CHECK(document["rows"].size() == table().rows.size());
+}
+
+TEST_CASE("an architecture's name from a database is an identifier in the header") {
+  TunedTable bad = table();
+  bad.arch = GENERATE(from_range(hostile_texts));
+  const std::string text = emit_header(bad);
+  const std::string opening = "namespace headtune::tables::";
+  const auto at = text.find(opening) + opening.size();
+  const std::string name = text.substr(at, text.find(" {", at) - at);
+  CHECK(name.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == std::string::npos);
+  CHECK(lines_of(text).size() == lines_of(emit_header(table())).size());
 }
 
 TEST_CASE("an edit by hand is noticed") {
