@@ -2,7 +2,7 @@
 // manifest line each ("CUBIN KEY=VALUE ..."). Used while kernels are written; the tuner's own numbers come from
 // `headtune sweep`.
 //
-// Usage: kernel_bench MANIFEST [check] [bench] [--splits]
+// Usage: kernel_bench MANIFEST [check] [bench] [all] [variants] [stage1] [ordered]
 // Output: one line per (variant, cell, split policy): microseconds (median, cold), GB/s of K and V.
 #include <cuda.h>
 #include <cuda_runtime.h>
@@ -121,6 +121,8 @@ static bool load(Variant& v, const DeviceLimits& device) {
   return true;
 }
 
+static bool dependent_launches = true;  // "ordered" on the command line: stage 2 starts when stage 1 has ended
+
 static void launch(const Variant& v, const DeviceLimits& device, VerifyParams p, cudaStream_t stream,
                    bool both = true) {
   void* arguments[] = {&p};
@@ -129,8 +131,20 @@ static void launch(const Variant& v, const DeviceLimits& device, VerifyParams p,
                        nullptr));
   if (v.config.fuse_combine || !both) return;
   const Launch b = stage2_launch(v.problem, v.config, device, p.batch);
-  CHECK(cuLaunchKernel(v.stage2, b.grid_x, b.grid_y, b.grid_z, b.block_x, 1, 1, b.dynamic_lds_bytes, stream, arguments,
-                       nullptr));
+  CUlaunchAttribute early{};
+  early.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
+  early.value.programmaticStreamSerializationAllowed = 1;
+  const CUlaunchConfig config{static_cast<unsigned>(b.grid_x),
+                              static_cast<unsigned>(b.grid_y),
+                              static_cast<unsigned>(b.grid_z),
+                              static_cast<unsigned>(b.block_x),
+                              1,
+                              1,
+                              static_cast<unsigned>(b.dynamic_lds_bytes),
+                              stream,
+                              &early,
+                              b.dependent && dependent_launches ? 1u : 0u};
+  CHECK(cuLaunchKernelEx(&config, v.stage2, arguments, nullptr));
 }
 
 template <class T>
@@ -324,6 +338,7 @@ int main(int argc, char** argv) {
   const auto has = [&](const char* word) {
     return std::any_of(argv + 2, argv + argc, [&](char* a) { return !strcmp(a, word); });
   };
+  dependent_launches = !has("ordered");
   CHECK(cudaFree(nullptr));
   cudaDeviceProp prop;
   CHECK(cudaGetDeviceProperties(&prop, 0));

@@ -17,7 +17,8 @@ KernelLaunch kernel_launch(std::string kernel, const Launch& launch) {
   return {std::move(kernel),
           {count(launch.grid_x), count(launch.grid_y), count(launch.grid_z)},
           count(launch.block_x),
-          count(launch.dynamic_lds_bytes)};
+          count(launch.dynamic_lds_bytes),
+          launch.dependent};
 }
 
 class VerifySharedKv final : public Op {
@@ -44,7 +45,10 @@ class VerifySharedKv final : public Op {
 
   int lds_bytes(const Problem& problem, const Config& config, const Arch& arch) const override {
     const DeviceLimits limits = limits_of(arch);
-    const int stage2 = config.fuse_combine ? 0 : stage2_launch(problem, config, limits, 1).dynamic_lds_bytes;
+    const int stage2 =
+        config.fuse_combine
+            ? 0
+            : combine_lds_bytes(problem, config, config.stage2_rows, config.stage2_warps * limits.wave_size);
     return std::max(stage1_lds_bytes(problem, config, limits), stage2);
   }
 };

@@ -18,6 +18,7 @@ struct KernelLaunch {
   std::array<unsigned, 3> grid = {1, 1, 1};  ///< workgroups
   unsigned block = 0;                        ///< threads
   unsigned dynamic_lds_bytes = 0;
+  bool dependent = false;  ///< as Launch::dependent
 };
 
 /// What the host decides before a call, from static shapes only.

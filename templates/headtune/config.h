@@ -40,7 +40,7 @@ struct Config {
   int min_keys_per_split = 128;  ///< split policy: a split is never shorter
   int max_splits = 128;         ///< split policy: bounds workspace and combine time
   int stage2_warps = 4;  ///< waves of a workgroup of stage 2
-  int stage2_rows = 1;   ///< new tokens of one head that such a workgroup combines
+  int stage2_rows = 1;   ///< new tokens of one head that such a workgroup combines when not all fit the device
   int fuse_combine = 0;  ///< 1: the last workgroup of a head block combines (no second launch), 0: stage 2 kernel
 
   // C++20; the kernels' compilers read this file as C++17.

@@ -105,6 +105,7 @@ Result cuLaunchKernel(Handle, unsigned, unsigned, unsigned, unsigned, unsigned, 
   if (shared > unsigned(opted_in_bytes)) return invalid_value;
   return ++launches, needs_context();
 }
+Result cuLaunchKernelEx(const void*, Handle, void**, void**) { return ++launches, needs_context(); }
 Result cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, Handle, int, std::size_t) {
   return *blocks = 2, needs_context();
 }

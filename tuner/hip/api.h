@@ -110,6 +110,10 @@ struct Api {
   Error (*module_launch_kernel)(Function function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
                                 unsigned block_y, unsigned block_z, unsigned dynamic_lds_bytes, Stream stream,
                                 void** arguments, void** extra);
+  /// Not HIP's, null where a device cannot do it: as module_launch_kernel, for a kernel that waits itself for the one
+  /// before it on the stream and may start earlier (Launch::dependent). `extra` is left out.
+  Error (*launch_dependent)(Function function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
+                            unsigned dynamic_lds_bytes, Stream stream, void** arguments);
   Error (*module_occupancy_max_active_blocks)(int* blocks, Function function, int block_size,
                                               std::size_t dynamic_lds_bytes);
   // streams, events, graphs

@@ -126,6 +126,26 @@ Error module_launch_kernel(Function function, unsigned grid_x, unsigned grid_y, 
               stream, arguments, extra);
 }
 
+/// Hopper can, and drivers from 12.3 on keep it in captured graphs.
+bool can_launch_dependent() {
+  constexpr int capability_major = 75, hopper = 9, graphs_keep_it = 12030;
+  int major = 0, version = 0;
+  driver.device_get_attribute(&major, capability_major, current_device);
+  driver.driver_get_version(&version);
+  return major >= hopper && version >= graphs_keep_it;
+}
+
+Error launch_dependent(Function function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
+                       unsigned dynamic_lds_bytes, Stream stream, void** arguments) {
+  if (!can_launch_dependent())
+    return module_launch_kernel(function, grid_x, grid_y, grid_z, block_x, 1, 1, dynamic_lds_bytes, stream, arguments,
+                                nullptr);
+  if (const Error error = allow_dynamic_lds(function, dynamic_lds_bytes)) return error;
+  const cuda::LaunchAttribute early;
+  const cuda::LaunchConfig config{grid_x, grid_y, grid_z, block_x, 1, 1, dynamic_lds_bytes, stream, &early, 1};
+  return call(driver.launch_kernel_ex, &config, function, arguments, static_cast<void**>(nullptr));
+}
+
 void fill_device_entries(Api& api) {
   api.init = [](unsigned flags) { return remember(driver.init(flags)); };
   api.driver_get_version = [](int* version) { return remember(driver.driver_get_version(version)); };
@@ -179,6 +199,7 @@ void fill_code_entries(Api& api) {
     return call(driver.func_set_attribute, const_cast<void*>(function), attribute, value);
   };
   api.module_launch_kernel = module_launch_kernel;
+  api.launch_dependent = launch_dependent;
   api.module_occupancy_max_active_blocks = [](int* blocks, Function function, int block_size, std::size_t bytes) {
     return call(driver.occupancy_max_active_blocks, blocks, function, block_size, bytes);
   };

@@ -14,6 +14,23 @@ struct ContextObject;
 using Context = ContextObject*;
 using Handle = void*;  ///< stream, event, module, function, graph: passed through, never looked into
 
+/// CUlaunchAttribute of 72 bytes: the one that lets a kernel start before the one before it has ended
+/// (CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION).
+struct LaunchAttribute {
+  int id = 6;
+  int padding = 0;
+  int allowed = 1;
+  int rest[15] = {};
+};
+
+/// CUlaunchConfig.
+struct LaunchConfig {
+  unsigned grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes;
+  Handle stream;
+  const LaunchAttribute* attributes;
+  unsigned attribute_count;
+};
+
 struct Driver {
   Result (*init)(unsigned flags);
   Result (*driver_get_version)(int* version);
@@ -46,6 +63,7 @@ struct Driver {
   Result (*launch_kernel)(Handle function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
                           unsigned block_y, unsigned block_z, unsigned shared_bytes, Handle stream, void** arguments,
                           void** extra);
+  Result (*launch_kernel_ex)(const LaunchConfig* config, Handle function, void** arguments, void** extra);
   Result (*occupancy_max_active_blocks)(int* blocks, Handle function, int block_size, std::size_t dynamic_bytes);
   Result (*stream_create)(Handle* stream, unsigned flags);
   Result (*stream_destroy)(Handle stream);
@@ -95,6 +113,7 @@ void visit_entries(Driver& driver, Visit&& visit) {
   visit("cuFuncGetAttribute", driver.func_get_attribute);
   visit("cuFuncSetAttribute", driver.func_set_attribute);
   visit("cuLaunchKernel", driver.launch_kernel);
+  visit("cuLaunchKernelEx", driver.launch_kernel_ex);
   visit("cuOccupancyMaxActiveBlocksPerMultiprocessor", driver.occupancy_max_active_blocks);
   visit("cuStreamCreate", driver.stream_create);
   visit("cuStreamDestroy_v2", driver.stream_destroy);

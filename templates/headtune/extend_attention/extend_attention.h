@@ -5,6 +5,7 @@
 
 #include <headtune/extend_attention/launch.h>
 #include <headtune/verify_shared_kv/merge_waves.h>
+#include <headtune/verify_shared_kv/walk_prefix.h>
 
 namespace headtune {
 
@@ -44,7 +45,7 @@ HEADTUNE_DEVICE void walk_new_tokens(WaveState<Shape>& state, const Queries<Shap
 template <class Variant>
 HEADTUNE_DEVICE void extend_attention(const VerifyParams& p) {
   constexpr int block = extend_query_block(Variant::EXTEND_LEN);
-  using Shape = WaveShape<Variant, block, false>;
+  using Shape = WaveShape<Variant, block>;
   const Request request = Request::read(p, blockIdx.z);
   const int first_token = blockIdx.y * block;
   if (first_token >= request.qo_len) return;
@@ -53,19 +54,14 @@ HEADTUNE_DEVICE void extend_attention(const VerifyParams& p) {
   const int key_warp = tile::wave_index() / Shape::row_warps, row_warp = tile::wave_index() % Shape::row_warps;
 
   Queries<Shape> queries;
-  queries.load(p, request, rows, key_warp, row_warp);
   WaveState<Shape> state;
-  state.clear();
-  const int end = request.prefix_len;
-  const KeyRange range{key_warp * Shape::tile_keys, Shape::key_warps * Shape::tile_keys, end, end};
-  walk_keys(state, queries, prefix_rows<Variant>(p, request, rows.kv_head, end), range,
-            p.sm_scale * p.k_scale * 1.44269504f, [end](int, int, int position) { return position < end; });
+  walk_prefix(state, queries, p, request, rows, 0, request.prefix_len);
   state.scale_output(p.v_scale);
   if (key_warp == 0) {
     state.restart(p.sm_scale * 1.44269504f);
     walk_new_tokens(state, queries, p, request, rows, row_warp * Shape::blocks);
   }
-  if constexpr (Shape::queries_in_lds) __syncthreads();
+  if constexpr (walk_uses_lds<Variant, Shape>) __syncthreads();
   merge_waves(state, tile::dynamic_lds(), 1.0f, OutputWriter<Variant>{p, request, rows});
 }
 

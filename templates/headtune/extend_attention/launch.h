@@ -11,8 +11,8 @@ constexpr HEADTUNE_HOST_DEVICE int extend_query_block(int extend_len) { return e
 /// One workgroup per (query head, query block, request). No workspace.
 constexpr Launch extend_launch(const Problem& problem, const Config& config, const DeviceLimits& device, int batch) {
   const int block = extend_query_block(problem.extend_len);
-  const int lds = register_path::lds_bytes(problem, config, block, device.wave_size, 0);
-  return {problem.num_q_heads, ceil_div(problem.extend_len, block), batch, config.num_warps * device.wave_size, lds};
+  return {problem.num_q_heads, ceil_div(problem.extend_len, block), batch, config.num_warps * device.wave_size,
+          walk_lds_bytes(problem, config, block, device)};
 }
 
 }  // namespace headtune

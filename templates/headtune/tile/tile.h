@@ -4,6 +4,7 @@
 //   layout     free_lanes, rows_per_lane, elements_per_row, score_tiles; quarter, free_index
 //   memory     load_global, load_words, load_stream, store_global
 //   matrix     mma_scores (Q and K -> scores), mma_values (P and V -> output)
+//   kernels    kernels_overlap, let_next_kernel_start, wait_previous_kernel
 //   elements   interleave, scaled, exp2, pack_probabilities, pack_output, low, high, ones
 //
 // Four lanes ("quarters") share a query row. In a key step of `keys_per_step` keys, quarter q holds the scores of keys
@@ -12,6 +13,7 @@
 #pragma once
 
 #include <headtune/arch.h>
+#include <headtune/tile/kernel_overlap.h>
 #include <headtune/tile/shape.h>
 
 #if defined(__gfx950__)

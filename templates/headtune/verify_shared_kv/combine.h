@@ -40,15 +40,19 @@ struct Combine {
         weights(lds),
         sums(reinterpret_cast<tile::F32x4*>(lds + ceil_div(rows_ * row_weights, 4) * 4)) {}
 
-  HEADTUNE_DEVICE void run() const {
+  /// Calls `partials_ready` before it reads what stage 1 wrote.
+  template <class Ready>
+  HEADTUNE_DEVICE void run(const Ready& partials_ready) const {
     const int thread = tile::thread_index();
     const int part = thread / items;
     tile::F32x4 early[own][ahead], total[own];
     tile::U32x2 early_token[own];
+    if constexpr (tile::kernels_overlap) score_new_tokens();  // while stage 1 is still running
+    partials_ready();
     load_log_sums();
 #pragma unroll
     for (int i = 0; i < own; ++i) load_early(early[i], early_token[i], item(i), part);
-    score_new_tokens();
+    if constexpr (!tile::kernels_overlap) score_new_tokens();
     __syncthreads();
 #pragma unroll
     for (int i = 0; i < own; ++i) total[i] = sum(early[i], early_token[i], item(i), part);

@@ -36,7 +36,7 @@ HEADTUNE_DEVICE void combine_when_last(const VerifyParams& p, const Request& req
   }
   Combine<Variant, Variant::BLOCK_H * Variant::EXTEND_LEN, Variant::NUM_WARPS * tile::wave_size>(p, request, rows, used,
                                                                                                  lds)
-      .run();
+      .run([] {});
 }
 
 }  // namespace headtune

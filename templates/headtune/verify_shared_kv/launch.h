@@ -28,6 +28,9 @@ struct Launch {
   int grid_x = 0, grid_y = 0, grid_z = 0;
   int block_x = 0;
   int dynamic_lds_bytes = 0;
+  /// May start before the kernel before it has ended: it waits for that itself (tile/kernel_overlap.h). Where the
+  /// device cannot do that, an ordinary launch is right.
+  bool dependent = false;
 };
 
 /// Device memory that the caller provides; sizes for VerifyParams::{partial_out, partial_lse, split_done}.
@@ -46,17 +49,19 @@ constexpr int head_blocks(const Problem& problem, const Config& config) {
                                 : ceil_div(problem.num_q_heads, config.block_h);
 }
 
+/// Dynamic LDS of a workgroup whose waves own keys: the ring of LOAD_PATH 2, then the merge of waves in its place.
+constexpr int walk_lds_bytes(const Problem& problem, const Config& config, int rows, const DeviceLimits& device) {
+  const int ring = config.load_path == 2 ? ring_path::lds_bytes(problem, config) : 0;
+  const int merge = register_path::lds_bytes(problem, config, rows, device.wave_size, ring);
+  return ring > merge ? ring : merge;
+}
+
 /// Dynamic LDS of stage 1.
 constexpr int stage1_lds_bytes(const Problem& problem, const Config& config, const DeviceLimits& device) {
   const int rows = config.block_h * problem.extend_len;
-  int path = 0;
-  if (config.load_path == 1) {
-    path = lds_path::lds_bytes(problem, config, device.wave_size, key_step(device.family));
-  } else {
-    const int ring = config.load_path == 2 ? ring_path::lds_bytes(problem, config) : 0;
-    const int merge = register_path::lds_bytes(problem, config, rows, device.wave_size, ring);
-    path = ring > merge ? ring : merge;
-  }
+  const int path = config.load_path == 1
+                       ? lds_path::lds_bytes(problem, config, device.wave_size, key_step(device.family))
+                       : walk_lds_bytes(problem, config, rows, device);
   const int combine =
       config.fuse_combine ? combine_lds_bytes(problem, config, rows, config.num_warps * device.wave_size) : 0;
   return path > combine ? path : combine;
@@ -93,11 +98,20 @@ constexpr Launch stage1_launch(const Problem& problem, const Config& config, con
           stage1_lds_bytes(problem, config, device)};
 }
 
-/// One workgroup per head and STAGE2_ROWS new tokens. Not launched when the combine is fused.
+/// New tokens that a workgroup of stage 2 combines: one, which ends first, while all workgroups are resident at once;
+/// STAGE2_ROWS where starting more than that would take longer than working.
+constexpr int stage2_rows(const Problem& problem, const Config& config, const DeviceLimits& device, int batch) {
+  const int waves_per_cu = device.family == Family::nvidia ? 64 : 32;
+  const int resident = device.cu_count * (waves_per_cu / config.stage2_warps);
+  return batch * problem.num_q_heads * problem.extend_len > resident ? config.stage2_rows : 1;
+}
+
+/// One workgroup per head and stage2_rows new tokens. Not launched when the combine is fused.
 constexpr Launch stage2_launch(const Problem& problem, const Config& config, const DeviceLimits& device, int batch) {
   const int threads = config.stage2_warps * device.wave_size;
-  return {problem.num_q_heads, ceil_div(problem.extend_len, config.stage2_rows), batch, threads,
-          combine_lds_bytes(problem, config, config.stage2_rows, threads)};
+  const int rows = stage2_rows(problem, config, device, batch);
+  return {problem.num_q_heads, ceil_div(problem.extend_len, rows), batch, threads,
+          combine_lds_bytes(problem, config, rows, threads), true};
 }
 
 constexpr Workspace workspace(const Problem& problem, const Config& config, int batch, int splits) {

@@ -1,12 +1,9 @@
-// Stage 1 where waves own keys and walk them without a barrier of the workgroup: straight into registers, or (NVIDIA)
-// through a ring in LDS that each team of waves fills for itself.
+// Stage 1 where waves own keys and walk them without a barrier of the workgroup.
 #pragma once
 
 #include <headtune/verify_shared_kv/fuse_combine.h>
 #include <headtune/verify_shared_kv/merge_waves.h>
-#if defined(__CUDACC__)
-#include <headtune/verify_shared_kv/key_ring.h>
-#endif
+#include <headtune/verify_shared_kv/walk_prefix.h>
 
 namespace headtune {
 
@@ -33,30 +30,10 @@ template <class Variant>
 HEADTUNE_DEVICE void attend_split(const VerifyParams& p, const Request& request, const Rows<Variant>& rows, int split,
                                   int begin, int end) {
   using Shape = WaveShape<Variant, Variant::BLOCK_H * Variant::EXTEND_LEN>;
-  constexpr float log2e = 1.44269504f;
-  const int key_warp = tile::wave_index() / Shape::row_warps, row_warp = tile::wave_index() % Shape::row_warps;
-  const float scale = p.sm_scale * p.k_scale * log2e;
-  const KeyRows<PagedSlots<Variant>> keys = prefix_rows<Variant>(p, request, rows.kv_head, end);
-  const KeyRange range{begin + key_warp * Shape::tile_keys, Shape::key_warps * Shape::tile_keys, end, end};
-  const auto visible = [end](int, int, int position) { return position < end; };
   Queries<Shape> queries;
   WaveState<Shape> state;
-#if defined(__CUDACC__)
-  if constexpr (Variant::LOAD_PATH == 2) {
-    KeyRing<Variant, Shape> ring(keys, tile::dynamic_lds(), key_warp, row_warp * tile::wave_size + tile::lane_index());
-    start_ring(ring, range);
-    queries.load(p, request, rows, key_warp, row_warp);
-    state.clear();
-    walk_ring(state, queries, ring, range, scale, visible);
-    __syncthreads();
-  } else
-#endif
-  {
-    queries.load(p, request, rows, key_warp, row_warp);
-    state.clear();
-    walk_keys(state, queries, keys, range, scale, visible);
-    if constexpr (Shape::queries_in_lds) __syncthreads();
-  }
+  walk_prefix(state, queries, p, request, rows, begin, end);
+  if constexpr (walk_uses_lds<Variant, Shape>) __syncthreads();
   merge_waves(state, tile::dynamic_lds(), p.v_scale, PartialWriter<Variant>{p, request, rows, split});
 }
 

@@ -5,19 +5,26 @@
 
 namespace headtune {
 
-/// Body of the kernel verify_shared_kv_stage2. Grid: stage2_launch.
-template <class Variant>
-HEADTUNE_DEVICE void stage2(const VerifyParams& p) {
-  constexpr int rows_of_workgroup = Variant::STAGE2_ROWS;
+/// `rows_of_workgroup` new tokens of one head. Grid: (query heads, blocks of new tokens, batch).
+template <class Variant, int rows_of_workgroup>
+HEADTUNE_DEVICE void combine_rows(const VerifyParams& p) {
   const Request request = Request::read(p, blockIdx.z);
   const int first = blockIdx.y * rows_of_workgroup;
-  if (first >= request.qo_len) return;
+  if (first >= request.qo_len) return;  // nothing to wait for either
   const SplitCut cut = cut_prefix(request.prefix_len, p.num_splits, p.min_keys_per_split, Variant::BLOCK_N);
   const int count = Variant::EXTEND_LEN - first < rows_of_workgroup ? Variant::EXTEND_LEN - first : rows_of_workgroup;
   const Rows<Variant> rows = Rows<Variant>::of_head(blockIdx.x, first, count);
   Combine<Variant, rows_of_workgroup, Variant::STAGE2_WARPS * tile::wave_size>(p, request, rows, cut.used,
                                                                                tile::dynamic_lds())
-      .run();
+      .run([] { tile::wait_previous_kernel(); });
+}
+
+/// Body of the kernel verify_shared_kv_stage2. Grid: stage2_launch, whose height says how many rows a workgroup takes.
+template <class Variant>
+HEADTUNE_DEVICE void stage2(const VerifyParams& p) {
+  if constexpr (Variant::STAGE2_ROWS > 1)
+    if (gridDim.y < Variant::EXTEND_LEN) return combine_rows<Variant, Variant::STAGE2_ROWS>(p);
+  combine_rows<Variant, 1>(p);
 }
 
 }  // namespace headtune

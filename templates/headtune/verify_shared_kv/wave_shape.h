@@ -7,9 +7,8 @@
 
 namespace headtune {
 
-/// `rows`: (head, new token) rows of the workgroup. Waves are laid row_warps x key_warps. `has_ring`: keys come through
-/// the ring of key_ring.h.
-template <class Variant, int rows_, bool has_ring = Variant::LOAD_PATH == 2>
+/// `rows`: (head, new token) rows of the workgroup. Waves are laid row_warps x key_warps.
+template <class Variant, int rows_>
 struct WaveShape {
   using Element = typename tile::ElementOf<Variant::DTYPE>::type;
 
@@ -31,8 +30,9 @@ struct WaveShape {
 
   static constexpr bool queries_in_lds = register_path::queries_in_lds(Variant::HEAD_DIM, tile::wave_size);
   static constexpr int ring_bytes =
-      has_ring ? ring_path::ring_bytes(Variant::BLOCK_N, Variant::HEAD_DIM, Variant::V_HEAD_DIM, Variant::NUM_STAGES)
-               : 0;
+      Variant::LOAD_PATH == 2
+          ? ring_path::ring_bytes(Variant::BLOCK_N, Variant::HEAD_DIM, Variant::V_HEAD_DIM, Variant::NUM_STAGES)
+          : 0;
   static constexpr register_path::MergeShape merge =
       register_path::merge_shape(num_warps, row_warps, rows, Variant::V_HEAD_DIM, tile::wave_size,
                                  ring_bytes > register_path::merge_budget ? ring_bytes : register_path::merge_budget);

@@ -2,6 +2,8 @@
 // cuda.h maps plain names to the `_v2` functions, which the provider binds by their full names.
 #include <cuda.h>
 
+#include <cstddef>
+
 #include "tests/unit/api_abi/correspond.h"
 #include "tests/unit/api_abi/found.h"
 #include "tuner/hip/api.h"
@@ -39,6 +41,13 @@ SAME_CALL(module_get_function, cuModuleGetFunction);
 SAME_CALL(func_get_attribute, cuFuncGetAttribute);
 SAME_CALL(func_set_attribute, cuFuncSetAttribute);
 SAME_CALL(launch_kernel, cuLaunchKernel);
+SAME_CALL(launch_kernel_ex, cuLaunchKernelEx);
+static_assert(sizeof(hip::cuda::LaunchConfig) == sizeof(CUlaunchConfig));
+static_assert(offsetof(hip::cuda::LaunchConfig, stream) == offsetof(CUlaunchConfig, hStream));
+static_assert(offsetof(hip::cuda::LaunchConfig, attributes) == offsetof(CUlaunchConfig, attrs));
+static_assert(offsetof(hip::cuda::LaunchConfig, attribute_count) == offsetof(CUlaunchConfig, numAttrs));
+static_assert(sizeof(hip::cuda::LaunchAttribute) == sizeof(CUlaunchAttribute));
+static_assert(offsetof(hip::cuda::LaunchAttribute, allowed) == offsetof(CUlaunchAttribute, value));
 SAME_CALL(occupancy_max_active_blocks, cuOccupancyMaxActiveBlocksPerMultiprocessor);
 SAME_CALL(stream_create, cuStreamCreate);
 SAME_CALL(stream_destroy, cuStreamDestroy);
