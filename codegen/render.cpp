@@ -30,6 +30,8 @@ constexpr KernelTemplate kernel_templates[] = {
     {"verify_shared_kv", "verify_shared_kv/stage1.h", "stage1", "verify_shared_kv_stage1", "NUM_WARPS"},
     {"verify_shared_kv", "verify_shared_kv/stage2.h", "stage2", "verify_shared_kv_stage2", "STAGE2_WARPS"},
     {"extend_attention", "extend_attention/extend_attention.h", "extend_attention", "extend_attention", "NUM_WARPS"},
+    {"plain_read", "plain_memory/plain_memory.h", "plain_read", "plain_read", "NUM_WARPS"},
+    {"plain_copy", "plain_memory/plain_memory.h", "plain_copy", "plain_copy", "NUM_WARPS"},
 };
 
 std::vector<KernelTemplate> templates_of(const std::string& op) {

@@ -173,7 +173,7 @@ void run_race(std::vector<Subject>& subjects, const MeasureOptions& options) {
   while (std::any_of(subjects.begin(), subjects.end(), running)) {
     for (Subject& subject : subjects)
       if (!subject.outraced() && !subject.rule().exhausted()) subject.sample();
-    drop_losers(subjects, options.stop.min_samples);
+    if (options.drop_losers) drop_losers(subjects, options.stop.min_samples);
   }
 }
 

@@ -30,6 +30,7 @@ struct MeasureOptions {
   int max_calls = 1024;     ///< calls in one graph at most (each is a few graph nodes)
   Preheat::Options preheat;
   StopRule::Options stop;
+  bool drop_losers = true;      ///< race(): a candidate that cannot win any more is not timed to the end
   double overhead_limit = 0.05;  ///< share of a sample beyond which the flag launch_overhead is set; 1: not looked at
 };
 

@@ -70,6 +70,26 @@ class ExtendAttention final : public Op {
   }
 };
 
+/// Reads or copies rows and computes nothing: what `bench` compares with. 64 waves to a CU
+/// keep enough bytes on the way.
+class PlainMemory final : public Op {
+ public:
+  explicit PlainMemory(std::string name) : name_(std::move(name)) {}
+  std::string name() const override { return name_; }
+  std::vector<std::string> kernels() const override { return {name_}; }
+  Plan plan(const Problem&, const Config& config, const Arch& arch, int, int) const override {
+    const auto count = [](int n) { return static_cast<unsigned>(n); };
+    Plan plan;
+    plan.launches.push_back({name_, {count(arch.cu_count * 64 / config.num_warps), 1, 1},
+                             count(config.num_warps * arch.wave_size)});
+    return plan;
+  }
+  int lds_bytes(const Problem&, const Config&, const Arch&) const override { return 0; }
+
+ private:
+  std::string name_;
+};
+
 const std::vector<const Op*>& all_ops() {
   static const VerifySharedKv verify_shared_kv;
   static const ExtendAttention extend_attention;
@@ -86,6 +106,9 @@ std::vector<std::string> op_names() {
 }
 
 const Op& find_op(const std::string& name) {
+  static const PlainMemory plain_read("plain_read"), plain_copy("plain_copy");
+  for (const Op* op : {&plain_read, &plain_copy})
+    if (op->name() == name) return *op;
   for (const Op* op : all_ops())
     if (op->name() == name) return *op;
   throw UsageError(fmt::format("unknown operator '{}': use {}", name, fmt::join(op_names(), " or ")));

@@ -44,7 +44,8 @@ class Op {
   virtual int lds_bytes(const Problem& problem, const Config& config, const Arch& arch) const = 0;
 };
 
-/// Throws UsageError naming the operators there are.
+/// An attention operator of op_names(), or plain_read or plain_copy, which `bench` compares with. Throws UsageError
+/// naming the operators there are.
 const Op& find_op(const std::string& name);
 std::vector<std::string> op_names();
 

@@ -116,6 +116,7 @@ TimedShape shape_from_json(const json& pair) { return {pair[0], pair[1]}; }
 json to_json(const MeasureOptions& o) {
   return {{"sample_us", o.sample_us},
           {"max_calls", o.max_calls},
+          {"drop_losers", o.drop_losers},
           {"overhead_limit", o.overhead_limit},
           {"preheat", {o.preheat.window, o.preheat.agreement, o.preheat.windows, o.preheat.limit}},
           {"stop", {o.stop.relative_width, o.stop.min_samples, o.stop.max_samples, o.stop.budget_us}}};
@@ -125,6 +126,7 @@ MeasureOptions measure_from_json(const json& object) {
   MeasureOptions o;
   o.sample_us = object.at("sample_us");
   o.max_calls = object.at("max_calls");
+  o.drop_losers = object.at("drop_losers");
   o.overhead_limit = object.at("overhead_limit");
   const json &preheat = object.at("preheat"), &stop = object.at("stop");
   o.preheat = {.window = preheat[0], .agreement = preheat[1], .windows = preheat[2], .limit = preheat[3]};

@@ -7,6 +7,7 @@
 
 namespace headtune::cli {
 
+void add_bench(CLI::App& app, Exit& result);
 void add_devices(CLI::App& app, Exit& result);
 void add_sweep(CLI::App& app, Exit& result);
 void add_emit(CLI::App& app, Exit& result);

@@ -3,6 +3,7 @@
 // as verify_shared_kv; workspace and split arguments are not read.
 #pragma once
 
+#include <headtune/extend_attention/extend_lds.h>
 #include <headtune/extend_attention/launch.h>
 #include <headtune/verify_shared_kv/merge_waves.h>
 #include <headtune/verify_shared_kv/walk_prefix.h>
@@ -41,12 +42,11 @@ HEADTUNE_DEVICE void walk_new_tokens(WaveState<Shape>& state, const Queries<Shap
             visible);
 }
 
-/// Body of the kernel extend_attention. Grid: (query heads, query blocks, batch).
+/// Waves own keys. Grid: (query heads, query blocks, batch).
 template <class Variant>
-HEADTUNE_DEVICE void extend_attention(const VerifyParams& p) {
+HEADTUNE_DEVICE void extend_rows(const VerifyParams& p, const Request& request) {
   constexpr int block = extend_query_block(Variant::EXTEND_LEN);
   using Shape = WaveShape<Variant, block>;
-  const Request request = Request::read(p, blockIdx.z);
   const int first_token = blockIdx.y * block;
   if (first_token >= request.qo_len) return;
   const int count = Variant::EXTEND_LEN - first_token < block ? Variant::EXTEND_LEN - first_token : block;
@@ -63,6 +63,17 @@ HEADTUNE_DEVICE void extend_attention(const VerifyParams& p) {
   }
   if constexpr (walk_uses_lds<Variant, Shape>) __syncthreads();
   merge_waves(state, tile::dynamic_lds(), 1.0f, OutputWriter<Variant>{p, request, rows});
+}
+
+/// Body of the kernel extend_attention. Grid: extend_launch.
+template <class Variant>
+HEADTUNE_DEVICE void extend_attention(const VerifyParams& p) {
+  const Request request = Request::read(p, blockIdx.z);
+  if (request.qo_len <= 0) return;
+  if constexpr (Variant::LOAD_PATH == 1)
+    lds_path::extend_request<Variant>(p, request);
+  else
+    extend_rows<Variant>(p, request);
 }
 
 }  // namespace headtune

@@ -10,8 +10,12 @@ constexpr HEADTUNE_HOST_DEVICE int extend_query_block(int extend_len) { return e
 
 /// One workgroup per (query head, query block, request). No workspace.
 constexpr Launch extend_launch(const Problem& problem, const Config& config, const DeviceLimits& device, int batch) {
+  const int threads = config.num_warps * device.wave_size;
+  if (config.load_path == 1)
+    return {problem.num_q_heads, 1, batch, threads,
+            lds_path::lds_bytes(problem, config, device.wave_size, key_step(device.family))};
   const int block = extend_query_block(problem.extend_len);
-  return {problem.num_q_heads, ceil_div(problem.extend_len, block), batch, config.num_warps * device.wave_size,
+  return {problem.num_q_heads, ceil_div(problem.extend_len, block), batch, threads,
           walk_lds_bytes(problem, config, block, device)};
 }
 

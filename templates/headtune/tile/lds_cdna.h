@@ -123,7 +123,7 @@ struct LdsTileCdna {
             U32x2{pack_probabilities<Element>(p.x, p.y), pack_probabilities<Element>(p.z, p.w)};
       }
   }
-  static HEADTUNE_DEVICE void publish_numerators() {}
+  static HEADTUNE_DEVICE void publish_lds() {}
 
   HEADTUNE_DEVICE void multiply_values(const char* tile) {
 #pragma unroll

@@ -98,7 +98,7 @@ struct LdsTileSm80 : nvidia::ScoreLanes {
           nvidia::store_shared(numerators + Numerators::offset(row, chunk) + lane() % 4 * 4, keys);
         }
   }
-  static HEADTUNE_DEVICE void publish_numerators() {}
+  static HEADTUNE_DEVICE void publish_lds() {}
 
   HEADTUNE_DEVICE void multiply_values(const char* tile) {
     const unsigned values = nvidia::shared_address(tile);

@@ -82,7 +82,7 @@ struct LdsTileSm90a : nvidia::ScoreLanes {
         nvidia::store_shared(numerators + Numerators::offset(row, sharer() * 2 + half) + lane() % 4 * 4, keys);
       }
   }
-  static HEADTUNE_DEVICE void publish_numerators() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
+  static HEADTUNE_DEVICE void publish_lds() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 
   HEADTUNE_DEVICE void multiply_values(const char* tile) {
     const unsigned long long values =

@@ -26,13 +26,14 @@ struct Softmax {
 
   HEADTUNE_DEVICE Softmax(const Lds<V, Tile>& lds, float scale) : lds(lds), scale(scale), reference{}, sum{} {}
 
-  /// Scores of keys past the tile's `keys` weigh nothing.
-  static HEADTUNE_DEVICE void mask(Tile& tile, int keys) {
+  /// Scores for which visible(row, key of the tile) does not hold weigh nothing.
+  template <class Visible>
+  static HEADTUNE_DEVICE void mask(Tile& tile, const Visible& visible) {
 #pragma unroll
     for (int e = 0; e < KEYS; ++e)
 #pragma unroll
       for (int slot = 0; slot < ROWS; ++slot)
-        if (Tile::score_key(e) >= keys) tile.set_score(slot, e, tile::negative_infinity);
+        if (!visible(Tile::score_row(slot), Tile::score_key(e))) tile.set_score(slot, e, tile::negative_infinity);
   }
 
   /// Scores to log2 units over the reference; returns whether a reference is too low.
@@ -62,12 +63,11 @@ struct Softmax {
       }
     }
     tile.store_numerators();
-    tile.publish_numerators();
+    tile.publish_lds();
   }
 
-  /// Leaves the tile's numerators in LDS, readable by every wave.
-  HEADTUNE_DEVICE void step(Tile& tile, int turn, int keys) {
-    if (keys < V::BLOCK_N) mask(tile, keys);
+  /// Leaves the tile's numerators in LDS, readable by every wave. `turn` counts tiles.
+  HEADTUNE_DEVICE void step(Tile& tile, int turn) {
     const bool too_low = subtract_reference(tile);
     const typename Tile::Scores shifted = tile.scores;
     float added[ROWS];
@@ -127,5 +127,18 @@ struct Softmax {
     __syncthreads();
   }
 };
+
+/// Attends to the `tiles` tiles of a feed, `keys` keys in all.
+template <class V, class Tile, class Feed>
+HEADTUNE_DEVICE void walk_tiles(Feed& feed, Tile& tile, Softmax<V, Tile>& softmax, int tiles, int keys) {
+  for (int t = 0; t < tiles; ++t) {
+    const char* stage = feed.land(t);
+    tile.multiply_keys(stage, [&] { feed.start(t + feed.copier.AHEAD); });
+    const int left = keys - t * V::BLOCK_N;
+    if (left < V::BLOCK_N) softmax.mask(tile, [left](int, int key) { return key < left; });
+    softmax.step(tile, t);
+    tile.multiply_values(stage + feed.VALUES_OFFSET);
+  }
+}
 
 }  // namespace headtune::lds_path

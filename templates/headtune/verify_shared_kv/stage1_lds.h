@@ -55,12 +55,7 @@ HEADTUNE_DEVICE void attend_split(const VerifyParams& p, const Request& request,
   });
   Softmax<V, Tile> softmax(lds, p.sm_scale * p.k_scale * LOG2E);
 
-  for (int t = 0; t < tiles; ++t) {
-    const char* stage = feed.land(t);
-    tile.multiply_keys(stage, [&] { feed.start(t + feed.copier.AHEAD); });
-    softmax.step(tile, t, end - begin - t * V::BLOCK_N);
-    tile.multiply_values(stage + feed.VALUES_OFFSET);
-  }
+  walk_tiles(feed, tile, softmax, tiles, end - begin);
   write_partials(p, request, rows, split, lds, tile, softmax);
 }
 
