@@ -117,7 +117,7 @@ static bool load(Variant& v, const DeviceLimits& device) {
   if (cuFuncSetAttribute(v.stage1, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, lds) != CUDA_SUCCESS)
     return std::printf("%s: %d B of LDS\n", v.file.c_str(), lds), false;
   cuFuncSetAttribute(v.stage2, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                     stage2_launch(v.problem, v.config, device, 1).dynamic_lds_bytes);
+                     stage2_lds_bytes(v.problem, v.config, device));
   return true;
 }
 
@@ -130,7 +130,7 @@ static void launch(const Variant& v, const DeviceLimits& device, VerifyParams p,
   CHECK(cuLaunchKernel(v.stage1, a.grid_x, a.grid_y, a.grid_z, a.block_x, 1, 1, a.dynamic_lds_bytes, stream, arguments,
                        nullptr));
   if (v.config.fuse_combine || !both) return;
-  const Launch b = stage2_launch(v.problem, v.config, device, p.batch);
+  const Launch b = stage2_launch(v.problem, v.config, device, p.batch, p.num_splits);
   CUlaunchAttribute early{};
   early.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
   early.value.programmaticStreamSerializationAllowed = 1;

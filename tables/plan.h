@@ -28,7 +28,7 @@ constexpr LaunchPlan plan(const Problem& problem, const DeviceKey& device, int b
   plan.num_splits = num_splits(problem, config, limits, batch, max_context);
   plan.min_keys_per_split = config.min_keys_per_split;
   plan.stage1 = stage1_launch(problem, config, limits, batch, plan.num_splits);
-  plan.stage2 = stage2_launch(problem, config, limits, batch);
+  plan.stage2 = stage2_launch(problem, config, limits, batch, plan.num_splits);
   plan.workspace = headtune::workspace(problem, config, batch, plan.num_splits);
   return plan;
 }

@@ -39,16 +39,14 @@ class VerifySharedKv final : public Op {
     plan.launches.push_back(
         kernel_launch("verify_shared_kv_stage1", stage1_launch(problem, config, limits, batch, plan.num_splits)));
     if (!config.fuse_combine)
-      plan.launches.push_back(kernel_launch("verify_shared_kv_stage2", stage2_launch(problem, config, limits, batch)));
+      plan.launches.push_back(kernel_launch("verify_shared_kv_stage2",
+                                            stage2_launch(problem, config, limits, batch, plan.num_splits)));
     return plan;
   }
 
   int lds_bytes(const Problem& problem, const Config& config, const Arch& arch) const override {
     const DeviceLimits limits = limits_of(arch);
-    const int stage2 =
-        config.fuse_combine
-            ? 0
-            : combine_lds_bytes(problem, config, config.stage2_rows, config.stage2_warps * limits.wave_size);
+    const int stage2 = config.fuse_combine ? 0 : stage2_lds_bytes(problem, config, limits);
     return std::max(stage1_lds_bytes(problem, config, limits), stage2);
   }
 };

@@ -166,16 +166,22 @@ struct Verifier::Impl {
     return outputs.damage();
   }
 
-  /// The plan for this device; and, where the last kernel is then laid out otherwise, the one for a device so small
-  /// that any batch crowds it: large batches take that layout here.
+  /// The plan for this device; and, where the last kernel is then shaped otherwise, those for devices so small that any
+  /// batch crowds them and so large that none does: other batches take those shapes here.
   std::vector<Plan> plans(const Case& shape, const Config& config) const {
     const int context = std::max(shape.planned_context, shape.longest_prefix());
-    Arch smallest = arch;
-    smallest.cu_count = 0;
-    Plan own = op.plan(problem, config, arch, shape.batch(), context);
-    Plan crowded = op.plan(problem, config, smallest, shape.batch(), context);
-    const bool same = own.launches.back().grid == crowded.launches.back().grid;
-    return same ? std::vector{own} : std::vector{own, crowded};
+    std::vector<Plan> all;
+    for (const int cu_count : {arch.cu_count, 0, 4096}) {
+      Arch device_of = arch;
+      device_of.cu_count = cu_count;
+      Plan plan = op.plan(problem, config, device_of, shape.batch(), context);
+      const auto same = [&](const Plan& other) {
+        const KernelLaunch &x = plan.launches.back(), &y = other.launches.back();
+        return x.grid == y.grid && x.block == y.block;
+      };
+      if (std::none_of(all.begin(), all.end(), same)) all.push_back(std::move(plan));
+    }
+    return all;
   }
 
   Comparison check_case(const Prepared& prepared, const Plan& plan, const LoadedKernels& kernels) const {

@@ -39,8 +39,8 @@ struct Config {
                                 ///< fit at once
   int min_keys_per_split = 128;  ///< split policy: a split is never shorter
   int max_splits = 128;         ///< split policy: bounds workspace and combine time
-  int stage2_warps = 4;  ///< waves of a workgroup of stage 2
-  int stage2_rows = 1;   ///< new tokens of one head that such a workgroup combines when not all fit the device
+  int stage2_warps = 4;  ///< waves of a workgroup of stage 2 when there are many splits to merge, else at most 4
+  int stage2_rows = 1;   ///< new tokens of one head that such a workgroup combines when there are many workgroups
   int fuse_combine = 0;  ///< 1: the last workgroup of a head block combines (no second launch), 0: stage 2 kernel
 
   // C++20; the kernels' compilers read this file as C++17.

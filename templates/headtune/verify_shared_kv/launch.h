@@ -98,20 +98,35 @@ constexpr Launch stage1_launch(const Problem& problem, const Config& config, con
           stage1_lds_bytes(problem, config, device)};
 }
 
-/// New tokens that a workgroup of stage 2 combines: one, which ends first, while all workgroups are resident at once;
-/// STAGE2_ROWS where starting more than that would take longer than working.
-constexpr int stage2_rows(const Problem& problem, const Config& config, const DeviceLimits& device, int batch) {
-  const int waves_per_cu = device.family == Family::nvidia ? 64 : 32;
-  const int resident = device.cu_count * (waves_per_cu / config.stage2_warps);
-  return batch * problem.num_q_heads * problem.extend_len > resident ? config.stage2_rows : 1;
+/// What a workgroup of stage 2 takes on and with how many waves. Where there are so many that starting them takes longer
+/// than their work (measured on an H200: more than ten to a CU), STAGE2_ROWS new tokens each; else one, and STAGE2_WARPS
+/// waves share its splits once there are many.
+struct Stage2Shape {
+  int rows, warps;
+};
+
+constexpr Stage2Shape stage2_shape(const Problem& problem, const Config& config, const DeviceLimits& device, int batch,
+                                   int splits) {
+  const int narrow = stage2_narrow_warps(config.stage2_warps);
+  if (batch * problem.num_q_heads * problem.extend_len > 10 * device.cu_count) return {config.stage2_rows, narrow};
+  return {1, splits >= 32 ? config.stage2_warps : narrow};
 }
 
-/// One workgroup per head and stage2_rows new tokens. Not launched when the combine is fused.
-constexpr Launch stage2_launch(const Problem& problem, const Config& config, const DeviceLimits& device, int batch) {
-  const int threads = config.stage2_warps * device.wave_size;
-  const int rows = stage2_rows(problem, config, device, batch);
-  return {problem.num_q_heads, ceil_div(problem.extend_len, rows), batch, threads,
-          combine_lds_bytes(problem, config, rows, threads), true};
+/// LDS of the larger of stage 2's shapes.
+constexpr int stage2_lds_bytes(const Problem& problem, const Config& config, const DeviceLimits& device) {
+  const int narrow = stage2_narrow_warps(config.stage2_warps);
+  const int many_rows = combine_lds_bytes(problem, config, config.stage2_rows, narrow * device.wave_size);
+  const int many_waves = combine_lds_bytes(problem, config, 1, config.stage2_warps * device.wave_size);
+  return many_rows > many_waves ? many_rows : many_waves;
+}
+
+/// One workgroup per head and block of new tokens (Stage2Shape). Not launched when the combine is fused.
+constexpr Launch stage2_launch(const Problem& problem, const Config& config, const DeviceLimits& device, int batch,
+                               int splits) {
+  const Stage2Shape shape = stage2_shape(problem, config, device, batch, splits);
+  const int threads = shape.warps * device.wave_size;
+  return {problem.num_q_heads, ceil_div(problem.extend_len, shape.rows), batch, threads,
+          combine_lds_bytes(problem, config, shape.rows, threads), true};
 }
 
 constexpr Workspace workspace(const Problem& problem, const Config& config, int batch, int splits) {

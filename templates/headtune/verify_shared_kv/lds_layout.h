@@ -66,6 +66,9 @@ constexpr int lds_bytes(const Problem& problem, const Config& config, int rows, 
 
 }  // namespace register_path
 
+/// Waves of a workgroup of stage 2 where latency is not what counts.
+constexpr HEADTUNE_HOST_DEVICE int stage2_narrow_warps(int stage2_warps) { return stage2_warps < 4 ? stage2_warps : 4; }
+
 /// The combine keeps one weight per row and split (and new token), and one partial sum of 4 columns per thread.
 constexpr HEADTUNE_HOST_DEVICE int combine_lds_floats(int max_splits, int extend_len, int rows, int threads) {
   return ceil_div(rows * (max_splits + extend_len + 1), 4) * 4 + 4 * threads;

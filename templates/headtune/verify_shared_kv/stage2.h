@@ -5,8 +5,8 @@
 
 namespace headtune {
 
-/// `rows_of_workgroup` new tokens of one head. Grid: (query heads, blocks of new tokens, batch).
-template <class Variant, int rows_of_workgroup>
+/// `rows_of_workgroup` new tokens of one head by `warps` waves. Grid: (query heads, blocks of new tokens, batch).
+template <class Variant, int rows_of_workgroup, int warps>
 HEADTUNE_DEVICE void combine_rows(const VerifyParams& p) {
   const Request request = Request::read(p, blockIdx.z);
   const int first = blockIdx.y * rows_of_workgroup;
@@ -14,17 +14,19 @@ HEADTUNE_DEVICE void combine_rows(const VerifyParams& p) {
   const SplitCut cut = cut_prefix(request.prefix_len, p.num_splits, p.min_keys_per_split, Variant::BLOCK_N);
   const int count = Variant::EXTEND_LEN - first < rows_of_workgroup ? Variant::EXTEND_LEN - first : rows_of_workgroup;
   const Rows<Variant> rows = Rows<Variant>::of_head(blockIdx.x, first, count);
-  Combine<Variant, rows_of_workgroup, Variant::STAGE2_WARPS * tile::wave_size>(p, request, rows, cut.used,
-                                                                               tile::dynamic_lds())
+  Combine<Variant, rows_of_workgroup, warps * tile::wave_size>(p, request, rows, cut.used, tile::dynamic_lds())
       .run([] { tile::wait_previous_kernel(); });
 }
 
-/// Body of the kernel verify_shared_kv_stage2. Grid: stage2_launch, whose height says how many rows a workgroup takes.
+/// Body of the kernel verify_shared_kv_stage2. Grid and block: stage2_launch, which say which shape is meant.
 template <class Variant>
 HEADTUNE_DEVICE void stage2(const VerifyParams& p) {
+  constexpr int wide = Variant::STAGE2_WARPS, narrow = stage2_narrow_warps(wide);
   if constexpr (Variant::STAGE2_ROWS > 1)
-    if (gridDim.y < Variant::EXTEND_LEN) return combine_rows<Variant, Variant::STAGE2_ROWS>(p);
-  combine_rows<Variant, 1>(p);
+    if (gridDim.y < Variant::EXTEND_LEN) return combine_rows<Variant, Variant::STAGE2_ROWS, narrow>(p);
+  if constexpr (wide > narrow)
+    if (blockDim.x > narrow * tile::wave_size) return combine_rows<Variant, 1, wide>(p);
+  combine_rows<Variant, 1, narrow>(p);
 }
 
 }  // namespace headtune
