@@ -4,10 +4,8 @@
 
 #include <map>
 #include <optional>
-#include <tuple>
 
 #include "codegen/render.h"
-#include "tables/tables.h"
 #include "tuner/error.h"
 #include "tuner/interrupt.h"
 #include "tuner/space.h"
@@ -79,7 +77,8 @@ double rate_of(Session& session, const VariantJob& job, const TimedShape& shape,
 /// The jobs of one problem, each compiled and verified once.
 class ProblemBench {
  public:
-  ProblemBench(Session& session, const Problem& problem) : session_(session), problem_(problem), compiler_(session) {
+  ProblemBench(Session& session, const Problem& problem, const Lookup& lookup)
+      : session_(session), problem_(problem), lookup_(lookup), compiler_(session) {
     read_ = compiler_.job("plain_read", problem, plain_config());
     if (const auto config = extend_config(problem, session.arch())) {
       extend_ = compiler_.job("extend_attention", problem, *config);
@@ -105,7 +104,7 @@ class ProblemBench {
  private:
   Match match(int context) const {
     const DeviceKey device{session_.environment().arch.c_str(), session_.arch().cu_count, session_.arch().wave_size};
-    return tables::lookup(problem_, device, context);
+    return lookup_(problem_, device, context);
   }
 
   const VariantJob& verified(const Config& config) {
@@ -119,6 +118,7 @@ class ProblemBench {
 
   Session& session_;
   const Problem problem_;
+  const Lookup& lookup_;
   Compiler compiler_;
   VariantJob read_;
   std::optional<VariantJob> extend_;
@@ -148,9 +148,9 @@ MemoryRates memory_rates(Session& session) {
           rate_of(session, compiler.job("plain_copy", rows, plain_config()), shape, bytes)};
 }
 
-void bench(Session& session, const Problem& problem, const std::vector<TimedShape>& shapes,
+void bench(Session& session, const Problem& problem, const std::vector<TimedShape>& shapes, const Lookup& lookup,
            const std::function<void(const BenchCell&)>& done) {
-  ProblemBench one(session, problem);
+  ProblemBench one(session, problem, lookup);
   for (const TimedShape& shape : shapes) {
     if (interrupted()) throw Interrupted("interrupted; the cells above are complete");
     done(one.cell(shape));

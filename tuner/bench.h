@@ -37,8 +37,11 @@ std::vector<Problem> benchmark_problems();
 /// Throws UnavailableError when a kernel does not compile, run or verify.
 MemoryRates memory_rates(Session& session);
 
+/// The table's choice for a problem on a device.
+using Lookup = std::function<Match(const Problem& problem, const DeviceKey& device, int context)>;
+
 /// Verifies, then times every shape; calls `done` after each cell. Throws as memory_rates does, and Interrupted.
-void bench(Session& session, const Problem& problem, const std::vector<TimedShape>& shapes,
+void bench(Session& session, const Problem& problem, const std::vector<TimedShape>& shapes, const Lookup& lookup,
            const std::function<void(const BenchCell&)>& done);
 
 }  // namespace headtune

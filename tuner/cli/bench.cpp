@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "tables/tables.h"
 #include "tuner/cli/commands.h"
 #include "tuner/cli/parse.h"
 #include "tuner/cli/problem_options.h"
@@ -21,7 +22,7 @@ using nlohmann::json;
 struct Options {
   ProblemOptions problem;
   SessionOptions session;
-  std::string rocm, contexts = "8k,16k,32k", batch = "1,8,32", file;
+  std::string rocm, contexts = "8k,16k,32k", batch = "1,8,32", file, table;
   bool named = false;  ///< a problem was given; else those of the project's goals
   bool as_json = false;
 };
@@ -85,10 +86,25 @@ std::vector<Problem> chosen_problems(const Options& options) {
   return options.named ? problems(options.problem) : benchmark_problems();
 }
 
+/// The tables compiled in, or a file's.
+Lookup lookup_of(const std::string& file) {
+  if (file.empty()) return [](const Problem& problem, const DeviceKey& device, int context) {
+    return tables::lookup(problem, device, context);
+  };
+  return [table = read_table(file)](const Problem& problem, const DeviceKey& device, int context) {
+    std::vector<TableRow> rows;
+    for (const TunedRow& tuned : table.rows) rows.push_back(tuned.row);
+    const bool same_arch = is_arch(device.arch, table.arch.c_str());
+    return tables::lookup({table.arch.c_str(), rows.data(), same_arch ? static_cast<int>(rows.size()) : 0}, problem,
+                          device, context);
+  };
+}
+
 void run(Options options) {
   options.session.rocm = options.rocm;
   const auto all = chosen_problems(options);
   const auto shapes = shapes_of(options);
+  const Lookup lookup = lookup_of(options.table);
   catch_interrupts();
   Session session(options.session);
   const MemoryRates rates = memory_rates(session);
@@ -103,7 +119,7 @@ void run(Options options) {
   for (const Problem& problem : all) {
     MatchLine matched;
     if (!options.as_json) fmt::print("{}\n", describe(problem));
-    bench(session, problem, shapes, [&](const BenchCell& cell) {
+    bench(session, problem, shapes, lookup, [&](const BenchCell& cell) {
       result["cells"].push_back(cell_json(problem, cell, rates));
       if (options.as_json) return;
       matched.print(cell.match);
@@ -128,6 +144,7 @@ void add_bench(CLI::App& app, Exit&) {
   command->add_option("--timeout", o->session.timeout_seconds, "Seconds per compile and per step on the device")
       ->capture_default_str();
   command->add_option("--rocm", o->rocm, "ROCm root or private hipRTC prefix [search]");
+  command->add_option("--table", o->table, "tables/<arch>.json [those compiled in]");
   command->add_option("-o,--output", o->file, "Also write the result as JSON to this file");
   command->add_flag("--json", o->as_json, "Machine-readable output");
   command->footer("Without --head-dim and --heads: head_dim 64, 128, 256 and MLA 576/512 as docs/kernels.md has them.");
