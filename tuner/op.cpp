@@ -39,8 +39,8 @@ class VerifySharedKv final : public Op {
     plan.launches.push_back(
         kernel_launch("verify_shared_kv_stage1", stage1_launch(problem, config, limits, batch, plan.num_splits)));
     if (!config.fuse_combine)
-      plan.launches.push_back(kernel_launch("verify_shared_kv_stage2",
-                                            stage2_launch(problem, config, limits, batch, plan.num_splits)));
+      plan.launches.push_back(
+          kernel_launch("verify_shared_kv_stage2", stage2_launch(problem, config, limits, batch, plan.num_splits)));
     return plan;
   }
 
@@ -78,8 +78,8 @@ class PlainMemory final : public Op {
   Plan plan(const Problem&, const Config& config, const Arch& arch, int, int) const override {
     const auto count = [](int n) { return static_cast<unsigned>(n); };
     Plan plan;
-    plan.launches.push_back({name_, {count(arch.cu_count * 64 / config.num_warps), 1, 1},
-                             count(config.num_warps * arch.wave_size)});
+    plan.launches.push_back(
+        {name_, {count(arch.cu_count * 64 / config.num_warps), 1, 1}, count(config.num_warps * arch.wave_size)});
     return plan;
   }
   int lds_bytes(const Problem&, const Config&, const Arch&) const override { return 0; }

@@ -5,6 +5,8 @@
 #include <catch2/catch_test_macros.hpp>
 #include <memory>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "tuner/hip/buffer.h"
 #include "tuner/op_device.h"
@@ -18,10 +20,7 @@ namespace {
 constexpr headtune_problem draft = {64, 64, 8, 2, 7, 0, HEADTUNE_BF16, HEADTUNE_BF16, 32, 512};
 const Problem problem = {64, 64, 8, 2, 7, false, DType::bf16, DType::bf16};
 
-struct Release {
-  void operator()(headtune_kernels* kernels) const { headtune_release(kernels); }
-};
-using Kernels = std::unique_ptr<headtune_kernels, Release>;
+using Kernels = std::shared_ptr<headtune_kernels>;
 
 const char* device() {
   try {
@@ -37,7 +36,7 @@ Kernels prepare() {
   const headtune_status status = headtune_prepare(device(), &draft, &kernels);
   INFO(headtune_last_error());
   REQUIRE(status == HEADTUNE_OK);
-  return Kernels(kernels);
+  return Kernels(kernels, headtune_release);
 }
 
 headtune_call call_of(const VerifyParams& p, void* out, const hip::DeviceBuffer& workspace) {
@@ -50,14 +49,15 @@ headtune_call call_of(const VerifyParams& p, void* out, const hip::DeviceBuffer&
 
 /// One batch on the device with room for its output and workspace.
 struct Bench {
-  Kernels kernels = prepare();
+  Kernels kernels;
   hip::Device sim = hip::open_device("sim:gfx950");
   Inputs inputs;
   DeviceInputs on_device;
   hip::DeviceBuffer out, workspace;
 
-  explicit Bench(const Case& shape)
-      : inputs(make_inputs(problem, shape)),
+  explicit Bench(const Case& shape, Kernels shared = prepare())
+      : kernels(std::move(shared)),
+        inputs(make_inputs(problem, shape)),
         on_device(*sim.api, inputs),
         out(*sim.api, static_cast<std::size_t>(inputs.out.rows * inputs.out.stride_row * 2)),
         workspace(*sim.api, needed()) {
@@ -72,13 +72,15 @@ struct Bench {
   }
   headtune_call call() const { return call_of(on_device.params(), out.get(), workspace); }
 
-  void check(const Inputs& expected) const {
-    REQUIRE(sim.api->device_synchronize() == hip::success);
+  std::vector<std::byte> result() const {
     std::vector<std::byte> bytes(out.bytes());
     out.download(bytes.data(), bytes.size());
-    const Comparison comparison = compare(expected, reference(expected), bytes, 0xff);
-    INFO(comparison.failure);
-    CHECK(comparison.failure.empty());
+    return bytes;
+  }
+
+  void check(const Inputs& expected) const {
+    REQUIRE(sim.api->device_synchronize() == hip::success);
+    CHECK(compare(expected, reference(expected), result(), 0xff).failure == "");
   }
 };
 
@@ -109,6 +111,39 @@ TEST_CASE("a captured call replays with shorter lengths") {
     bench.out.fill(0xff);
     REQUIRE(bench.sim.api->graph_launch(graph.get(), stream.get()) == hip::success);
     bench.check(step);
+  }
+}
+
+TEST_CASE("threads share kernels, prepare their own, and keep their own errors") {
+  const Kernels shared = prepare();
+  std::vector<std::unique_ptr<Bench>> benches;
+  for (int i = 0; i < 4; ++i)
+    benches.push_back(std::make_unique<Bench>(ragged_case("threads", {100 + 37 * i, 0, 65}, 7), shared));
+
+  std::vector<std::string> trouble(benches.size());  // Catch2's assertions are for one thread
+  std::vector<std::thread> threads;
+  for (std::size_t i = 0; i < benches.size(); ++i)
+    threads.emplace_back([&, i] {
+      const Bench& bench = *benches[i];
+      const hip::Api& api = *bench.sim.api;
+      api.set_device(bench.sim.ordinal);
+      const auto stream = hip::make_stream(api);
+      headtune_call call = bench.call();
+      for (int round = 0; round < 3; ++round)
+        if (headtune_verify_shared_kv(shared.get(), &call, stream.get()) != HEADTUNE_OK) trouble[i] = "call refused";
+      if (api.stream_synchronize(stream.get()) != hip::success) trouble[i] = "stream failed";
+      headtune_kernels* own = nullptr;
+      if (headtune_prepare("sim:gfx950", &draft, &own) != HEADTUNE_OK) trouble[i] = headtune_last_error();
+      headtune_release(own);
+      call.workspace_bytes = i;
+      headtune_verify_shared_kv(shared.get(), &call, stream.get());
+      if (std::string(headtune_last_error()).find(", got " + std::to_string(i)) == std::string::npos)
+        trouble[i] = std::string("another thread's error: ") + headtune_last_error();
+    });
+  for (std::thread& thread : threads) thread.join();
+  for (std::size_t i = 0; i < benches.size(); ++i) {
+    CHECK(trouble[i] == "");
+    benches[i]->check(benches[i]->inputs);
   }
 }
 

@@ -63,6 +63,7 @@ Result cuDeviceGetPCIBusId(char* id, int length, int) {
 Result cuDeviceTotalMem_v2(std::size_t* bytes, int) { return *bytes = 1 << 30, success; }
 Result cuDevicePrimaryCtxRetain(Handle* context, int) { return ++retained_contexts, *context = &objects[0], success; }
 Result cuCtxSetCurrent(Handle context) { return current_context = context, success; }
+Result cuCtxGetDevice(int* device) { return current_context ? (*device = 0, success) : invalid_context; }
 Result cuCtxSynchronize() { return needs_context(); }
 Result cuGetErrorString(Result error, const char** text) {
   *text = error == invalid_context ? "invalid device context"

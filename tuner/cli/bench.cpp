@@ -35,7 +35,7 @@ std::vector<TimedShape> shapes_of(const Options& options) {
 }
 
 json timing_json(const Timing& t) {
-  return {{"median_us", t.median_us}, {"low_us", t.interval.low},          {"high_us", t.interval.high},
+  return {{"median_us", t.median_us}, {"low_us", t.interval.low},       {"high_us", t.interval.high},
           {"method", t.method},       {"samples", t.samples_us.size()}, {"flags", t.flags()}};
 }
 
@@ -59,10 +59,10 @@ constexpr const char* columns =
 
 std::string cell_text(const BenchCell& cell, const MemoryRates& rates) {
   const std::string flags = cell.verify.flags();
-  const std::string extend = cell.extend.samples_us.empty()
-                                 ? fmt::format("{:>14} {:>7}", "-", "-")
-                                 : fmt::format("{:14.1f} {:6.2f}x", cell.extend.median_us,
-                                               cell.extend.median_us / cell.verify.median_us);
+  const std::string extend =
+      cell.extend.samples_us.empty()
+          ? fmt::format("{:>14} {:>7}", "-", "-")
+          : fmt::format("{:14.1f} {:6.2f}x", cell.extend.median_us, cell.extend.median_us / cell.verify.median_us);
   return fmt::format("{:7} {:>8} {:12.1f} {:10.1f} {:7.0f}% {:7.0f}% {:13.1f}{}{}{}\n", cell.shape.batch,
                      count_text(cell.shape.context), cell.verify.median_us, cell.floor_us(rates.read),
                      100 * cell.share(rates.read), 100 * cell.share(rates.copy), cell.read.median_us, extend,
@@ -88,9 +88,10 @@ std::vector<Problem> chosen_problems(const Options& options) {
 
 /// The tables compiled in, or a file's.
 Lookup lookup_of(const std::string& file) {
-  if (file.empty()) return [](const Problem& problem, const DeviceKey& device, int context) {
-    return tables::lookup(problem, device, context);
-  };
+  if (file.empty())
+    return [](const Problem& problem, const DeviceKey& device, int context) {
+      return tables::lookup(problem, device, context);
+    };
   return [table = read_table(file)](const Problem& problem, const DeviceKey& device, int context) {
     std::vector<TableRow> rows;
     for (const TunedRow& tuned : table.rows) rows.push_back(tuned.row);

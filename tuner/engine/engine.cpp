@@ -49,6 +49,26 @@ Binary compile_or_throw(Toolchain& toolchain, const std::string& op, const Probl
   return binary;
 }
 
+/// The kernels' device is the thread's current one while this lives; the caller may work on another.
+class OnDevice {
+ public:
+  explicit OnDevice(const hip::Device& device) : api_(*device.api) {
+    hip::check(api_, api_.get_device(&before_), "hipGetDevice");
+    hip::check(api_, api_.set_device(device.ordinal), "hipSetDevice");
+    changed_ = before_ != device.ordinal;
+  }
+  ~OnDevice() {
+    if (changed_) api_.set_device(before_);
+  }
+  OnDevice(const OnDevice&) = delete;
+  OnDevice& operator=(const OnDevice&) = delete;
+
+ private:
+  const hip::Api& api_;
+  int before_ = 0;
+  bool changed_ = false;
+};
+
 /// The first legal configuration of the generic kernel; none where it does not compute the problem.
 std::optional<Config> extend_config(const Problem& problem, const Arch& arch) {
   const Space space = read_space(templates_dir() / "headtune" / "extend_attention" / "space.json");
@@ -105,13 +125,21 @@ Engine::Engine(const std::string& device, const Problem& problem, int index_bits
                                  toolchain.version(impl.device.target));
 }
 
-Engine::~Engine() = default;
+Engine::~Engine() {
+  if (!impl_) return;
+  int before = 0;  // unloading wants the device current; a destructor cannot report that it is lost
+  const hip::Api& api = *impl_->device.api;
+  const bool known = api.get_device(&before) == hip::success && api.set_device(impl_->device.ordinal) == hip::success;
+  impl_.reset();
+  if (known) api.set_device(before);
+}
 
 std::size_t Engine::workspace_bytes(int batch) const {
   return WorkspaceParts(impl_->plan(*impl_->verify_shared_kv, batch)).total;
 }
 
 void Engine::clear_workspace(void* workspace, std::size_t bytes, hip::Stream stream) const {
+  const OnDevice current(impl_->device);
   const hip::Api& api = *impl_->device.api;
   hip::check(api, api.memset_async(workspace, 0, bytes, stream), "hipMemsetAsync(workspace)");
 }
@@ -128,12 +156,14 @@ void Engine::verify_shared_kv(VerifyParams params, void* workspace, std::size_t 
   params.partial_out = reinterpret_cast<float*>(base + parts.partial_out);
   params.num_splits = plan.num_splits;
   params.min_keys_per_split = plan.min_keys_per_split;
+  const OnDevice current(impl_->device);
   loaded.kernels.launch(plan, params, stream);
 }
 
 void Engine::extend_attention(const VerifyParams& params, hip::Stream stream) const {
   if (!impl_->extend_attention) throw UsageError("extend_attention does not compute this problem");
   const LoadedOp& loaded = *impl_->extend_attention;
+  const OnDevice current(impl_->device);
   loaded.kernels.launch(impl_->plan(loaded, params.batch), params, stream);
 }
 

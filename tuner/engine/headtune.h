@@ -2,8 +2,9 @@
  *
  * prepare() picks the configuration from the shipped tables, compiles the kernels (hipRTC or NVRTC in child processes,
  * cached) and loads them. After it a call only enqueues kernels: no allocation on the device, no device read, no
- * synchronisation, so calls may be captured in a HIP or CUDA graph. Every function may be called from several threads;
- * one workspace serves one stream at a time.
+ * synchronisation, so calls may be captured in a HIP or CUDA graph. Every function may be called from several threads,
+ * also while another device is current on the thread; one workspace serves one stream at a time. prepare() leaves its
+ * device current.
  *
  * Every function returns a headtune_status; headtune_last_error() gives the text for the calling thread.
  * Shapes, strides and units are those of templates/headtune/verify_shared_kv/params.h. */

@@ -40,15 +40,14 @@ Error context_of(int device, Context* context) {
   return success;
 }
 
-/// Makes the thread's device current in the driver: HIP does so by itself, CUDA's driver API wants to be told.
+/// Makes the thread's device current in the driver: HIP does so by itself, CUDA's driver API wants to be told. Asks each
+/// time, since others in the process (PyTorch) switch contexts too.
 Error make_current() {
-  thread_local int bound = -1;
-  if (bound == current_device) return success;
+  int present = -1;
+  if (driver.ctx_get_device(&present) == success && present == current_device) return success;
   Context context = nullptr;
   if (const Error error = context_of(current_device, &context)) return error;
-  const Error error = driver.ctx_set_current(context);
-  if (!error) bound = current_device;
-  return error;
+  return driver.ctx_set_current(context);
 }
 
 template <class Entry, class... Arguments>
@@ -72,8 +71,9 @@ Error set_device(int device) {
   return remember(make_current());
 }
 
+/// The one that whoever ran last on this thread made current.
 Error get_device(int* device) {
-  *device = current_device;
+  if (driver.ctx_get_device(device) != success) *device = current_device;
   return success;
 }
 

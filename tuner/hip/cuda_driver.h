@@ -42,6 +42,7 @@ struct Driver {
   Result (*device_total_mem)(std::size_t* bytes, int device);
   Result (*primary_ctx_retain)(Context* context, int device);
   Result (*ctx_set_current)(Context context);
+  Result (*ctx_get_device)(int* device);
   Result (*ctx_synchronize)();
   Result (*get_error_string)(Result error, const char** text);
   Result (*mem_get_info)(std::size_t* free, std::size_t* total);
@@ -94,6 +95,7 @@ void visit_entries(Driver& driver, Visit&& visit) {
   visit("cuDeviceTotalMem_v2", driver.device_total_mem);
   visit("cuDevicePrimaryCtxRetain", driver.primary_ctx_retain);
   visit("cuCtxSetCurrent", driver.ctx_set_current);
+  visit("cuCtxGetDevice", driver.ctx_get_device);
   visit("cuCtxSynchronize", driver.ctx_synchronize);
   visit("cuGetErrorString", driver.get_error_string);
   visit("cuMemGetInfo_v2", driver.mem_get_info);

@@ -22,6 +22,7 @@ SAME_CALL(device_get_pci_bus_id, cuDeviceGetPCIBusId);
 SAME_CALL(device_total_mem, cuDeviceTotalMem);
 SAME_CALL(primary_ctx_retain, cuDevicePrimaryCtxRetain);
 SAME_CALL(ctx_set_current, cuCtxSetCurrent);
+SAME_CALL(ctx_get_device, cuCtxGetDevice);
 SAME_CALL(ctx_synchronize, cuCtxSynchronize);
 SAME_CALL(get_error_string, cuGetErrorString);
 SAME_CALL(mem_get_info, cuMemGetInfo);
