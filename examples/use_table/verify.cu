@@ -150,7 +150,7 @@ std::vector<Bf16> run(const Inputs& in, int cus) {
   p.batch = batch, p.num_splits = splits, p.min_keys_per_split = config.min_keys_per_split;
   p.sm_scale = 1 / std::sqrt(static_cast<float>(problem.head_dim)), p.k_scale = p.v_scale = 1;
   launch(verify_stage1, stage1_launch(problem, config, limits, batch, splits), p);
-  if (!config.fuse_combine) launch(verify_stage2, stage2_launch(problem, config, limits, batch), p);
+  if (!config.fuse_combine) launch(verify_stage2, stage2_launch(problem, config, limits, batch, splits), p);
   return out.host();
 }
 

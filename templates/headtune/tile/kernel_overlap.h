@@ -1,7 +1,11 @@
-// Overlap of a kernel with the one before it on a stream (NVIDIA sm_90: programmatic dependent launch). A kernel launched
-// as dependent (Launch::dependent) starts once every workgroup of the one before has let it; elsewhere kernels follow
-// one another and the words below do nothing.
+// Overlap of a kernel with the one before it on a stream (NVIDIA sm_90: programmatic dependent launch). A kernel
+// launched as dependent (Launch::dependent) starts once every workgroup of the one before has let it; elsewhere kernels
+// follow one another and the words below do nothing.
 #pragma once
+
+#if !defined(__CUDACC__) && !defined(__HIP__)
+#error "device code: compile with hipRTC, hipcc, NVRTC or nvcc"
+#endif
 
 #include <headtune/tile/macros.h>
 
