@@ -1,10 +1,11 @@
 """headtune's kernels called from PyTorch on the current stream: checked against scaled_dot_product_attention, then timed
 beside extend_attention and beside FlashAttention with the group's heads folded into the query length.
 
-    python3 examples/torch/verify_attention.py [--json FILE]
+    python3 examples/torch/verify_attention.py [--plain] [--json FILE]
 
 Folded FlashAttention reads contiguous KV and leaves the new tokens out: less work than ours. Times are medians of
-captured graphs that rotate through KV pools beyond twice the last-level cache.
+captured graphs that rotate through KV pools beyond twice the last-level cache. --plain times a plain flash kernel without
+splits too (Triton, plain_flash.py): what extend_attention is to be compared with.
 """
 
 import argparse
@@ -123,7 +124,15 @@ def copy_rate():
     return 4 * GIB / graph_time_us(lambda pool: torch.add(source, 1, out=target), 1, calls=8) * 1e6
 
 
-def measure(library, name, batch, context, rate):
+def plain_us(data, pools):
+    """Best configuration of the plain flash kernel; the first call tries them all."""
+    from plain_flash import plain_flash
+    enqueue = plain_flash(data)
+    enqueue(0)
+    return graph_time_us(enqueue, pools, calls=4, samples=5)
+
+
+def measure(library, name, batch, context, rate, plain):
     heads, kv_heads, dim, v_dim, tokens, causal = case = CASES[name]
     bytes_read = batch * context * kv_heads * (dim + (v_dim if v_dim == dim else 0)) * 2
     pools = max(1, min(16, -(-2 * LAST_LEVEL_CACHE // bytes_read)))
@@ -139,6 +148,7 @@ def measure(library, name, batch, context, rate):
            "floor_us": bytes_read / rate * 1e6, "config": attention.describe()}
     flash = folded_flash(data)
     row["flash_us"] = graph_time_us(flash, pools) if flash else None
+    row["plain_us"] = plain_us(data, pools) if plain else None
     return row
 
 
@@ -148,22 +158,24 @@ def main():
     parser.add_argument("--contexts", nargs="*", type=int, default=[8192, 16384, 32768])
     parser.add_argument("--batches", nargs="*", type=int, default=[1, 8, 32])
     parser.add_argument("--library", help="libheadtune.so")
+    parser.add_argument("--plain", action="store_true", help="also time a plain flash kernel without splits (Triton)")
     parser.add_argument("--json", help="also write every row here")
     options = parser.parse_args()
     torch.manual_seed(1)
     library, rate, rows = load_library(options.library), copy_rate(), []
     print(f"{torch.cuda.get_device_name()}, headtune {library.headtune_version().decode()}, copy {rate / 1e9:.0f} GB/s")
     print(f"{'case':<12}{'batch':>6}{'context':>9}{'rel. L2':>10}{'verify':>10}{'floor':>8}{'share':>7}{'extend':>10}"
-          f"{'flash':>9}{'vs flash':>9}   us")
+          f"{'flash':>9}{'vs flash':>9}{'plain' if options.plain else '':>9}   us")
     for name in options.cases:
         for batch in options.batches:
             for context in options.contexts:
-                row = measure(library, name, batch, context, rate)
+                row = measure(library, name, batch, context, rate, options.plain)
                 rows.append(row)
                 flash = row["flash_us"]
                 print(f"{name:<12}{batch:>6}{context:>9}{row['relative_l2']:>10.1e}{row['verify_us']:>10.1f}"
                       f"{row['floor_us']:>8.1f}{row['floor_us'] / row['verify_us']:>7.0%}{row['extend_us']:>10.1f}"
-                      + (f"{flash:>9.1f}{flash / row['verify_us']:>8.2f}x" if flash else f"{'-':>9}{'-':>9}"), flush=True)
+                      + (f"{flash:>9.1f}{flash / row['verify_us']:>8.2f}x" if flash else f"{'-':>9}{'-':>9}")
+                      + (f"{row['plain_us']:>9.1f}" if options.plain else ""), flush=True)
                 torch.cuda.empty_cache()
     if options.json:
         with open(options.json, "w") as file:

@@ -6,11 +6,11 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
-#include "tables/tables.h"
 #include "tuner/cli/commands.h"
 #include "tuner/cli/parse.h"
 #include "tuner/cli/problem_options.h"
 #include "tuner/cli/report.h"
+#include "tuner/cli/table_choice.h"
 #include "tuner/interrupt.h"
 #include "tuner/table_file.h"
 
@@ -84,21 +84,6 @@ class MatchLine {
 
 std::vector<Problem> chosen_problems(const Options& options) {
   return options.named ? problems(options.problem) : benchmark_problems();
-}
-
-/// The tables compiled in, or a file's.
-Lookup lookup_of(const std::string& file) {
-  if (file.empty())
-    return [](const Problem& problem, const DeviceKey& device, int context) {
-      return tables::lookup(problem, device, context);
-    };
-  return [table = read_table(file)](const Problem& problem, const DeviceKey& device, int context) {
-    std::vector<TableRow> rows;
-    for (const TunedRow& tuned : table.rows) rows.push_back(tuned.row);
-    const bool same_arch = is_arch(device.arch, table.arch.c_str());
-    return tables::lookup({table.arch.c_str(), rows.data(), same_arch ? static_cast<int>(rows.size()) : 0}, problem,
-                          device, context);
-  };
 }
 
 void run(Options options) {

@@ -4,12 +4,11 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
-#include "tables/tables.h"
 #include "tuner/cli/commands.h"
 #include "tuner/cli/parse.h"
 #include "tuner/cli/problem_options.h"
 #include "tuner/cli/report.h"
-#include "tuner/table_file.h"
+#include "tuner/cli/table_choice.h"
 
 namespace headtune::cli {
 namespace {
@@ -26,13 +25,7 @@ Match find(const Options& options) {
   const Arch& arch = parse_arch(options.arch);
   const DeviceKey device{options.arch.c_str(), options.cu_count > 0 ? options.cu_count : arch.cu_count, arch.wave_size};
   const int context = parse_counts(options.context, "--context").front();
-  if (options.table.empty()) return tables::lookup(what, device, context);
-  const TunedTable table = read_table(options.table);
-  std::vector<TableRow> rows;
-  for (const TunedRow& tuned : table.rows) rows.push_back(tuned.row);
-  const bool same_arch = is_arch(device.arch, table.arch.c_str());
-  return tables::lookup({table.arch.c_str(), rows.data(), same_arch ? static_cast<int>(rows.size()) : 0}, what, device,
-                        context);
+  return lookup_of(options.table)(what, device, context);
 }
 
 void run(const Options& options) {
