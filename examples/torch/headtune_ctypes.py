@@ -52,7 +52,7 @@ class Attention:
     """Tuned kernels of one problem on one device, with a workspace for batches up to `max_batch`."""
 
     def __init__(self, library, problem, max_batch, device_index=0):
-        self._library = library
+        self._library, self._device = library, device_index
         self._kernels = c_void_p()
         provider = "rocm" if torch.version.hip else "cuda"
         self._check(library.headtune_prepare(f"{provider}:{device_index}".encode(), byref(problem),
@@ -83,9 +83,8 @@ class Attention:
             text = self._library.headtune_status_text(status).decode()
             raise RuntimeError(f"headtune: {text}: {self._library.headtune_last_error().decode()}")
 
-    @staticmethod
-    def _stream():
-        return torch.cuda.current_stream().cuda_stream
+    def _stream(self):
+        return torch.cuda.current_stream(self._device).cuda_stream
 
     def _call(self, q, k_extend, v_extend, k_cache, v_cache, out, qo_indptr, kv_indptr, kv_indices, sm_scale,
               k_scale=1.0, v_scale=1.0):
