@@ -40,13 +40,21 @@ int least_samples(const Evidence& evidence) {
   return least;
 }
 
+/// Of a partial sweep.
+std::string untried_text(const Evidence& e) {
+  return e.untried > 0 ? fmt::format("{} of {} configurations tried. ", e.candidates + e.failed,
+                                     e.candidates + e.failed + e.untried)
+                       : "";
+}
+
 /// Two lines of where a row comes from, without a comment sign.
 std::vector<std::string> provenance(const TunedRow& tuned) {
   const Evidence& e = tuned.evidence;
   std::vector<std::string> lines = {
-      harmless(fmt::format("{}{}{} points, {} samples each, noise {:.1f}%, regret {:.1f}%, {}",
+      harmless(fmt::format("{}{}{}{} points, {} samples each, noise {:.1f}%, regret {:.1f}%, {}",
                            tuned.stale ? "STALE. " : "", tuned.row.estimated ? "Estimated, not measured. " : "",
-                           e.times.size(), least_samples(e), 100 * noise(e), 100 * e.max_regret, e.reason)),
+                           untried_text(e), e.times.size(), least_samples(e), 100 * noise(e), 100 * e.max_regret,
+                           e.reason)),
       harmless(fmt::format("error {:.1e} of {:.1e}, template {}", e.verify_error, e.verify_tolerance,
                            e.template_hash.substr(0, 12))) +
           ", " + harmless(e.device_name) + ", " + harmless(e.compiler)};

@@ -37,6 +37,7 @@ struct Evidence {
   int candidates = 0;  ///< configurations timed at every point
   int pruned = 0;
   int failed = 0;
+  int untried = 0;        ///< legal, but left alone by a search
   double ratio = 0;       ///< geometric mean of time / best time
   double max_regret = 0;  ///< worst loss against a context's own best configuration
   std::string reason;     ///< "best", "tie: incumbent", ...

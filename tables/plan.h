@@ -17,13 +17,15 @@ struct LaunchPlan {
   Workspace workspace;  ///< device memory for VerifyParams::{partial_out, partial_lse, split_done}
 };
 
-/// `max_context`: the longest prefix, in keys, that the call (or the captured graph) must serve well.
-constexpr LaunchPlan plan(const Problem& problem, const DeviceKey& device, int batch, int max_context) {
+/// The launch of a configuration that was looked up. `max_context`: the longest prefix, in keys, that the call (or the
+/// captured graph) must serve well.
+constexpr LaunchPlan plan(const Match& match, const Problem& problem, const DeviceKey& device, int batch,
+                          int max_context) {
   Arch arch = arch_of(device);
   if (device.cu_count > 0) arch.cu_count = device.cu_count;
   const DeviceLimits limits = limits_of(arch);
   LaunchPlan plan;
-  plan.match = lookup(problem, device, max_context);
+  plan.match = match;
   const Config& config = plan.match.config;
   plan.num_splits = num_splits(problem, config, limits, batch, max_context);
   plan.min_keys_per_split = config.min_keys_per_split;
@@ -31,6 +33,11 @@ constexpr LaunchPlan plan(const Problem& problem, const DeviceKey& device, int b
   plan.stage2 = stage2_launch(problem, config, limits, batch, plan.num_splits);
   plan.workspace = headtune::workspace(problem, config, batch, plan.num_splits);
   return plan;
+}
+
+/// From the tables that headtune ships.
+constexpr LaunchPlan plan(const Problem& problem, const DeviceKey& device, int batch, int max_context) {
+  return plan(lookup(problem, device, max_context), problem, device, batch, max_context);
 }
 
 }  // namespace headtune::tables

@@ -7,9 +7,11 @@
 #include <charconv>
 #include <limits>
 #include <map>
+#include <optional>
 #include <set>
 #include <tuple>
 
+#include "tuner/coverage.h"
 #include "tuner/error.h"
 #include "tuner/select.h"
 
@@ -59,15 +61,18 @@ struct Results {
   std::map<std::int64_t, StoredVariant> variants;
   std::map<std::int64_t, std::vector<StoredTiming>> timings;
   BestTimes best;
+  std::optional<StoredSpace> space;
 };
 
 Results results_of(const Store& store, std::int64_t environment, std::int64_t problem) {
   Results results;
+  results.space = store.space(environment, problem);
   for (StoredVariant& variant : store.variants(environment, problem)) {
     results.timings[variant.id] = store.timings(variant.id);
     // Screening times of variants that did not reach the race were taken differently.
     if (variant.status == Status::timed)
-      for (const StoredTiming& timing : results.timings[variant.id]) keep_best(results.best, timing);
+      for (const StoredTiming& timing : results.timings[variant.id])
+        if (trusted(timing)) keep_best(results.best, timing);
     const std::int64_t id = variant.id;
     results.variants.emplace(id, std::move(variant));
   }
@@ -102,7 +107,7 @@ Score score_of(const Results& results, const StoredWinner& winner) {
     Candidate candidate{variant.config, variant.registers(), {}};
     for (const StoredTiming& t : results.timings.at(id))
       if (t.context >= winner.context_min && t.context <= winner.context_max)
-        candidate.times.push_back({{t.context, t.batch}, t.median_us, t.low_us, t.high_us});
+        candidate.times.push_back({{t.context, t.batch}, t.median_us, t.low_us, t.high_us, trusted(t)});
     candidates.push_back(std::move(candidate));
   }
   SelectOptions one_row;
@@ -114,11 +119,15 @@ Score score_of(const Results& results, const StoredWinner& winner) {
 }
 
 void count_space(const Results& results, Evidence& e) {
+  std::vector<StoredVariant> variants;
   for (const auto& [id, variant] : results.variants) {
-    if (variant.status == Status::pruned) ++e.pruned;
+    if (variant.template_hash != e.template_hash) continue;
     if (failed(variant.status)) ++e.failed;
     if (variant.status == Status::timed || variant.status == Status::outraced) ++e.candidates;
+    variants.push_back(variant);
   }
+  if (results.space) e.pruned = results.space->pruned_count();
+  if (const auto covered = coverage(results.space, variants, e.template_hash)) e.untried = covered->untried();
 }
 
 TunedRow tuned_row(const StoredEnvironment& environment, const Problem& problem, const Results& results,
@@ -203,19 +212,28 @@ std::vector<std::string> tuned_archs(const Store& store) {
   return {found.begin(), found.end()};
 }
 
+std::vector<TunedRow> tuned_rows(const Store& store, std::int64_t environment, std::int64_t problem) {
+  std::vector<TunedRow> rows;
+  const auto winners = store.winners(environment, problem);
+  if (winners.empty()) return rows;
+  const StoredEnvironment facts = store.environments().at(environment);
+  const StoredProblem stored = store.problems().at(problem);
+  const Results results = results_of(store, environment, problem);
+  const BestTimes baseline = baseline_of(store, environment, stored.problem);
+  for (const StoredWinner& winner : winners)
+    rows.push_back(tuned_row(facts, stored.problem, results, winner, baseline));
+  return rows;
+}
+
 TunedTable build_table(const Store& store, const std::string& arch, const std::string& template_hash) {
   // Rows of one cell come from one environment only: context ranges of different ones need not fit together.
   std::map<Key, std::vector<TunedRow>> cells;
   for (const auto& [environment, facts] : store.environments()) {
     if (facts.arch != arch) continue;
     for (const auto& [problem, stored] : store.problems()) {
-      const auto winners = store.winners(environment, problem);
-      if (stored.op != tuned_op || winners.empty()) continue;
-      const Results results = results_of(store, environment, problem);
-      const BestTimes baseline = baseline_of(store, environment, stored.problem);
-      std::vector<TunedRow> rows;
-      for (const StoredWinner& winner : winners)
-        rows.push_back(tuned_row(facts, stored.problem, results, winner, baseline));
+      if (stored.op != tuned_op) continue;
+      std::vector<TunedRow> rows = tuned_rows(store, environment, problem);
+      if (rows.empty()) continue;
       std::vector<TunedRow>& present = cells[cell_key(rows.front().row)];
       if (present.empty() || less_trusted(present.front(), rows.front(), template_hash)) present = std::move(rows);
     }

@@ -1,6 +1,7 @@
 // Winners in a results database -> a table with its evidence.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,9 @@ std::vector<std::string> tuned_archs(const Store& store);
 /// One row per cell. Where several environments tuned a cell: measured before estimated, rows of `template_hash` before
 /// stale ones, then the newest compiler and runtime, then the better time.
 TunedTable build_table(const Store& store, const std::string& arch, const std::string& template_hash);
+
+/// The rows of one problem in one environment; none when nothing won.
+std::vector<TunedRow> tuned_rows(const Store& store, std::int64_t environment, std::int64_t problem);
 
 /// Marks the rows whose templates are not `template_hash`; returns one line per stale row, expected and actual.
 std::vector<std::string> mark_stale(TunedTable& table, const std::string& template_hash);

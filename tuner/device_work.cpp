@@ -50,7 +50,7 @@ class Loaded {
   Loaded(const hip::Api& api, const VariantJob& job, const Arch& arch, const TimingInputs& inputs,
          const TimedShape& shape)
       : kernels_(api, job.code, find_op(job.op).kernels()),
-        plan_(find_op(job.op).plan(job.problem, job.config, arch, shape.batch, shape.context)),
+        plan_(job.plan ? *job.plan : find_op(job.op).plan(job.problem, job.config, arch, shape.batch, shape.context)),
         buffers_(api, plan_) {
     for (int pool = 0; pool < inputs.pools(shape); ++pool) params_.push_back(bound(inputs.params(shape, pool)));
   }

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -21,6 +22,7 @@ struct VariantJob {
   Config config;
   int index_bits = 32;  ///< of kv_indices, as rendered
   std::vector<std::byte> code;
+  std::optional<Plan> plan = {};  ///< instead of the operator's own: timing a launch that a table decided
 };
 
 enum class RunStatus {

@@ -92,14 +92,35 @@ Timing timing_from_json(const json& object) {
   return t;
 }
 
+json to_json(const Plan& plan) {
+  json launches = json::array();
+  for (const KernelLaunch& launch : plan.launches)
+    launches.push_back({launch.kernel, launch.grid, launch.block, launch.dynamic_lds_bytes});
+  return {{"launches", launches},
+          {"splits", {plan.num_splits, plan.min_keys_per_split}},
+          {"bytes", {plan.partial_out_bytes, plan.partial_lse_bytes, plan.split_done_bytes}}};
+}
+
+Plan launch_plan_from_json(const json& object) {
+  Plan plan;
+  for (const json& launch : object.at("launches"))
+    plan.launches.push_back({launch[0], launch[1].get<std::array<unsigned, 3>>(), launch[2], launch[3]});
+  const json &splits = object.at("splits"), &bytes = object.at("bytes");
+  plan.num_splits = splits[0], plan.min_keys_per_split = splits[1];
+  plan.partial_out_bytes = bytes[0], plan.partial_lse_bytes = bytes[1], plan.split_done_bytes = bytes[2];
+  return plan;
+}
+
 }  // namespace
 
 json to_json(const VariantJob& job) {
-  return {{"op", job.op},
-          {"problem", to_json(job.problem)},
-          {"config", to_json(job.config)},
-          {"index_bits", job.index_bits},
-          {"code", to_hex(job.code)}};
+  json object = {{"op", job.op},
+                 {"problem", to_json(job.problem)},
+                 {"config", to_json(job.config)},
+                 {"index_bits", job.index_bits},
+                 {"code", to_hex(job.code)}};
+  if (job.plan) object["plan"] = to_json(*job.plan);
+  return object;
 }
 
 VariantJob job_from_json(const json& object) {
@@ -107,7 +128,8 @@ VariantJob job_from_json(const json& object) {
           .problem = problem_from_json(object.at("problem")),
           .config = config_from_json(object.at("config")),
           .index_bits = object.at("index_bits"),
-          .code = from_hex(object.at("code").get_ref<const std::string&>())};
+          .code = from_hex(object.at("code").get_ref<const std::string&>()),
+          .plan = object.contains("plan") ? std::optional(launch_plan_from_json(object.at("plan"))) : std::nullopt};
 }
 
 json to_json(const TimedShape& shape) { return {shape.batch, shape.context}; }

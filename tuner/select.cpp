@@ -26,10 +26,13 @@ struct Ratios {
   std::map<Point, double> half_width;
 };
 
+/// Of the trusted candidates; of all where none is trusted.
 std::map<Point, double> best_times(const std::vector<Candidate>& candidates) {
+  const bool any = std::any_of(candidates.begin(), candidates.end(), [](const Candidate& c) { return trusted(c); });
   std::map<Point, double> best;
   for (const Candidate& candidate : candidates)
     for (const PointTime& time : candidate.times) {
+      if (any && !trusted(candidate)) continue;
       auto [entry, fresh] = best.emplace(time.point, time.median_us);
       if (!fresh) entry->second = std::min(entry->second, time.median_us);
     }
@@ -42,6 +45,7 @@ std::vector<Ratios> ratios_of(const std::vector<Candidate>& candidates) {
   for (const Candidate& candidate : candidates) {
     Ratios ratios{&candidate, {}, {}};
     for (const PointTime& time : candidate.times) {
+      if (best.count(time.point) == 0) continue;  // only untrusted candidates were timed there
       ratios.log_ratio[time.point] = std::log(time.median_us / best.at(time.point));
       ratios.half_width[time.point] = (time.high_us - time.low_us) / 2 / time.median_us;
     }
@@ -171,7 +175,13 @@ std::optional<Cut> extend(const Cut& head, const std::optional<Choice>& tail, st
 
 }  // namespace
 
-std::vector<Choice> select(const std::vector<Candidate>& candidates, const SelectOptions& options) {
+bool trusted(const Candidate& candidate) {
+  return std::all_of(candidate.times.begin(), candidate.times.end(), [](const PointTime& t) { return t.trusted; });
+}
+
+std::vector<Choice> select(const std::vector<Candidate>& all_candidates, const SelectOptions& options) {
+  std::vector<Candidate> candidates;
+  std::copy_if(all_candidates.begin(), all_candidates.end(), std::back_inserter(candidates), trusted);
   const auto all = ratios_of(candidates);
   std::set<Point> points;
   std::set<int> context_set;
@@ -191,6 +201,23 @@ std::vector<Choice> select(const std::vector<Candidate>& candidates, const Selec
   return best.back().choices;
 }
 
+namespace {
+
+/// Mean log ratio, the fixed order, index.
+using Standing = std::tuple<double, std::vector<int>, std::size_t>;
+
+/// Of the candidates that were timed at every point of the segment, best first.
+std::vector<Standing> standings(const std::vector<Ratios>& all, const Segment& segment, bool of_trusted) {
+  std::vector<Standing> sorted;
+  for (std::size_t i = 0; i < all.size(); ++i)
+    if (trusted(*all[i].candidate) == of_trusted && complete(all[i], segment))
+      sorted.emplace_back(mean_log(all[i], segment, 0), order_key(all[i].candidate->config), i);
+  std::sort(sorted.begin(), sorted.end());
+  return sorted;
+}
+
+}  // namespace
+
 std::vector<std::size_t> finalists(const std::vector<Candidate>& candidates) {
   // Screening sees the clock ramp and few samples: 10 % covers both. Eight keep an interleaved race short.
   constexpr double near = 1.10, near_at_one_context = 1.05;
@@ -198,19 +225,19 @@ std::vector<std::size_t> finalists(const std::vector<Candidate>& candidates) {
   const auto all = ratios_of(candidates);
   std::set<Point> points;
   std::set<int> contexts;
-  for (const Candidate& candidate : candidates)
-    for (const PointTime& time : candidate.times) points.insert(time.point), contexts.insert(time.point.context);
+  for (const Ratios& ratios : all)
+    for (const auto& [point, ratio] : ratios.log_ratio) points.insert(point), contexts.insert(point.context);
 
   std::set<std::size_t> chosen;
   const auto take = [&](const std::vector<int>& range, double limit, std::size_t count) {
     const Segment segment = segment_of(points, range);
-    std::vector<std::tuple<double, std::vector<int>, std::size_t>> scores;
-    for (std::size_t i = 0; i < all.size(); ++i)
-      if (complete(all[i], segment))
-        scores.emplace_back(mean_log(all[i], segment, 0), order_key(candidates[i].config), i);
-    std::sort(scores.begin(), scores.end());
-    for (std::size_t i = 0; i < std::min(count, scores.size()); ++i)
-      if (std::get<0>(scores[i]) <= std::get<0>(scores[0]) + std::log(limit)) chosen.insert(std::get<2>(scores[i]));
+    double best = infinity;  // the trusted come first and say what is near
+    for (const bool of_trusted : {true, false}) {
+      const auto sorted = standings(all, segment, of_trusted);
+      if (best == infinity && !sorted.empty()) best = std::get<0>(sorted[0]);
+      for (std::size_t i = 0; i < std::min(count, sorted.size()); ++i)
+        if (std::get<0>(sorted[i]) <= best + std::log(limit)) chosen.insert(std::get<2>(sorted[i]));
+    }
   };
   if (!points.empty()) take({contexts.begin(), contexts.end()}, near, most);
   for (const int context : contexts) take({context}, near_at_one_context, most_at_one_context);

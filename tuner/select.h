@@ -28,6 +28,7 @@ struct PointTime {
   double median_us = 0;
   double low_us = 0;
   double high_us = 0;
+  bool trusted = true;  ///< false: taken while the device still moved; it decides nothing
 };
 
 struct Candidate {
@@ -61,10 +62,13 @@ struct Choice {
 };
 
 /// One choice, or several where a single configuration loses too much on a context. Empty when no candidate was timed
-/// at every point of its context range.
+/// at every point of its context range. Candidates with an untrusted time are left out.
 std::vector<Choice> select(const std::vector<Candidate>& candidates, const SelectOptions& options = {});
 
-/// Indices of the candidates worth timing again against each other: near the best overall or at one context.
+bool trusted(const Candidate& candidate);
+
+/// Indices of the candidates worth timing again against each other: near the best overall or at one context. Untrusted
+/// times keep nobody in or out of the race but themselves.
 std::vector<std::size_t> finalists(const std::vector<Candidate>& candidates);
 
 }  // namespace headtune

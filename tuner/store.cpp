@@ -8,6 +8,7 @@
 #include "tuner/dtype.h"
 #include "tuner/error.h"
 #include "tuner/store_guard.h"
+#include "tuner/store_statement.h"
 
 namespace headtune {
 namespace {
@@ -15,7 +16,6 @@ namespace {
 using nlohmann::json;
 
 constexpr std::pair<Status, const char*> status_names[] = {
-    {Status::pruned, "pruned"},
     {Status::compile_error, "compile_error"},
     {Status::compile_crashed, "compile_crashed"},
     {Status::compile_timed_out, "compile_timed_out"},
@@ -29,26 +29,6 @@ constexpr std::pair<Status, const char*> status_names[] = {
     {Status::outraced, "outraced"},
     {Status::timed, "timed"},
 };
-
-/// Binds values in order; `bind_all(statement, 1, "x", 2.0)` fills parameters 1, 2 and 3.
-template <class... T>
-void bind_all(SQLite::Statement& statement, const T&... values) {
-  int index = 0;
-  (statement.bind(++index, values), ...);
-}
-
-std::string config_text(const Config& config) {
-  json values = json::object();
-  for (const Knob& knob : knobs) values[knob.name] = config.*knob.member;
-  return values.dump();
-}
-
-Config parse_config(const std::string& text) {
-  const json values = json::parse(text);
-  Config config;
-  for (const Knob& knob : knobs) config.*knob.member = values.value(knob.name, config.*knob.member);
-  return config;
-}
 
 struct ResourceField {
   const char* name;
@@ -148,11 +128,14 @@ Status parse_status(const std::string& name) {
   throw UsageError("unknown variant status '" + name + "' in the database");
 }
 
-bool failed(Status status) {
-  return status != Status::compiled && status < Status::verified && status != Status::pruned;
-}
+bool failed(Status status) { return status != Status::compiled && status < Status::verified; }
 
 bool finished(Status status) { return status != Status::compiled && status != Status::verified; }
+
+bool trusted(const StoredTiming& timing) {
+  const std::string words = " " + timing.flags + " ";
+  return words.find(" unsettled ") == std::string::npos && words.find(" drift ") == std::string::npos;
+}
 
 int StoredVariant::registers() const {
   int most = 0;
@@ -209,20 +192,6 @@ constexpr const char* insert_variant =
     "compile_seconds, registers, verify_error, verify_tolerance) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 
 }  // namespace
-
-void Store::put_missing(const std::vector<StoredVariant>& variants) {
-  guarded(file_, [&] {
-    SQLite::Transaction transaction(*database_, SQLite::TransactionBehavior::IMMEDIATE);
-    SQLite::Statement insert(*database_, std::string(insert_variant) + " ON CONFLICT DO NOTHING");
-    for (const StoredVariant& variant : variants) {
-      insert.reset();
-      insert.clearBindings();
-      bind_variant(insert, variant);
-      insert.exec();
-    }
-    transaction.commit();
-  });
-}
 
 std::int64_t Store::put(const StoredVariant& v) {
   return guarded(file_, [&] {

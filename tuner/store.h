@@ -24,7 +24,6 @@ namespace headtune {
 
 /// How far a variant came, or how it ended.
 enum class Status {
-  pruned,
   compile_error,
   compile_crashed,
   compile_timed_out,
@@ -89,6 +88,32 @@ struct StoredTiming {
   std::vector<double> samples_us;
 };
 
+/// Whether it may decide anything: the device had settled and the samples had no trend.
+bool trusted(const StoredTiming& timing);
+
+/// A winner at one point as the sweep runs it, beside itself as a user of its table row does; one interleaved race.
+struct StoredRetiming {
+  int context = 0, batch = 0;
+  double swept_us = 0, swept_low_us = 0, swept_high_us = 0;
+  double table_us = 0, table_low_us = 0, table_high_us = 0;
+};
+
+/// Configurations that may not be compiled, for one reason.
+struct PrunedReason {
+  std::string reason;
+  int count = 0;
+  Config example;
+};
+
+/// What the last sweep of a problem looked at.
+struct StoredSpace {
+  int legal = 0;                     ///< configurations that may be compiled
+  std::string search;                ///< "exhaustive", "guided, seed 1, budget 30"
+  std::vector<PrunedReason> pruned;  ///< most frequent first
+
+  int pruned_count() const;
+};
+
 struct StoredWinner {
   std::int64_t variant = 0;
   int context_min = 0, context_max = 0;
@@ -112,13 +137,14 @@ class Store {
 
   /// Writes a variant's result, replacing an earlier one with the same key and its times. Returns its id.
   std::int64_t put(const StoredVariant& variant);
-  /// Adds the variants that are not there yet, in one transaction: pruned ones come in thousands.
-  void put_missing(const std::vector<StoredVariant>& variants);
   void set_status(std::int64_t variant, Status status, const std::string& reason);
   void put_timing(std::int64_t variant, const StoredTiming& timing);
   /// Replaces the winners of these problems in one environment.
   void put_winners(std::int64_t environment, const std::vector<std::int64_t>& problems,
                    const std::vector<StoredWinner>& winners);
+  /// Replaces what an earlier sweep of the problem said.
+  void put_space(std::int64_t environment, std::int64_t problem, const StoredSpace& space);
+  void put_retiming(std::int64_t variant, const StoredRetiming& retiming);
   void erase(std::int64_t variant);
   /// Bounds the file's size; tests fill the disk with it.
   void limit_pages(int pages);
@@ -131,6 +157,9 @@ class Store {
   /// By context and batch.
   std::vector<StoredTiming> timings(std::int64_t variant) const;
   std::vector<StoredWinner> winners(std::int64_t environment, std::int64_t problem) const;
+  std::optional<StoredSpace> space(std::int64_t environment, std::int64_t problem) const;
+  /// By context and batch.
+  std::vector<StoredRetiming> retimings(std::int64_t variant) const;
 
  private:
   void create_schema();

@@ -88,6 +88,9 @@ void Store::check_schema(Access access) {
   if (version > schema_version)
     throw UsageError(fmt::format("{}: schema {} is newer than this headtune's {}; use a newer headtune", file_.string(),
                                  version, schema_version));
+  if (!empty && version < schema_version)
+    throw UsageError(fmt::format("{}: schema {} is older than this headtune's {}; sweep into a new file",
+                                 file_.string(), version, schema_version));
   if (empty && access == Access::read_only)
     throw UsageError(fmt::format("{}: empty; run `headtune sweep --db {}` first", file_.string(), file_.string()));
   if (empty) create_schema();

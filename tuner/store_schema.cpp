@@ -27,8 +27,8 @@ CREATE TABLE variant (
   problem_id INTEGER NOT NULL REFERENCES problem,
   config TEXT NOT NULL,         -- JSON: knob -> value
   defines TEXT NOT NULL,        -- every constant that reaches the compiler; part of the key
-  template_hash TEXT NOT NULL,  -- empty when pruned before rendering
-  status TEXT NOT NULL CHECK (status IN ('pruned', 'compile_error', 'compile_crashed', 'compile_timed_out', 'compiled',
+  template_hash TEXT NOT NULL,
+  status TEXT NOT NULL CHECK (status IN ('compile_error', 'compile_crashed', 'compile_timed_out', 'compiled',
     'verify_failed', 'crashed', 'timed_out', 'device_fault', 'unavailable', 'verified', 'outraced', 'timed')),
   reason TEXT NOT NULL,
   resources TEXT NOT NULL,      -- JSON: kernel -> registers, LDS, spills
@@ -52,7 +52,7 @@ CREATE TABLE timing (
   samples INTEGER NOT NULL CHECK (samples > 0),
   floor_bytes INTEGER NOT NULL,
   clock_mhz INTEGER NOT NULL,   -- 0: not readable
-  flags TEXT NOT NULL,          -- 'launch overhead 7%', 'not converged', ...
+  flags TEXT NOT NULL,          -- words: unsettled drift wide launch_overhead throttled
   estimated INTEGER NOT NULL CHECK (estimated IN (0, 1)),
   raw TEXT NOT NULL,            -- JSON: every sample
   UNIQUE (variant_id, context, batch)
@@ -64,6 +64,35 @@ CREATE TABLE winner (
   reason TEXT NOT NULL,
   PRIMARY KEY (variant_id, context_min, context_max)
 );
+
+CREATE TABLE space (            -- what the last sweep of a problem looked at
+  environment_id INTEGER NOT NULL REFERENCES environment,
+  problem_id INTEGER NOT NULL REFERENCES problem,
+  legal INTEGER NOT NULL CHECK (legal > 0),  -- configurations that may be compiled
+  search TEXT NOT NULL,                      -- 'exhaustive', 'guided, seed 1, budget 30'
+  PRIMARY KEY (environment_id, problem_id)
+);
+
+CREATE TABLE pruned (           -- configurations that may not, by reason: they come in thousands
+  environment_id INTEGER NOT NULL REFERENCES environment,
+  problem_id INTEGER NOT NULL REFERENCES problem,
+  reason TEXT NOT NULL,
+  count INTEGER NOT NULL CHECK (count > 0),
+  example TEXT NOT NULL,        -- JSON: knob -> value of one of them
+  PRIMARY KEY (environment_id, problem_id, reason)
+);
+
+CREATE TABLE retiming (         -- a winner in one race with itself as a user of its table row runs it
+  variant_id INTEGER NOT NULL REFERENCES variant ON DELETE CASCADE,
+  context INTEGER NOT NULL, batch INTEGER NOT NULL,
+  swept_us REAL NOT NULL, swept_low_us REAL NOT NULL, swept_high_us REAL NOT NULL,
+  table_us REAL NOT NULL, table_low_us REAL NOT NULL, table_high_us REAL NOT NULL,
+  PRIMARY KEY (variant_id, context, batch)
+);
+
+CREATE VIEW moving AS           -- times taken while the device had not settled, or that still had a trend
+SELECT variant_id, context, batch FROM timing
+WHERE ' ' || flags || ' ' LIKE '% unsettled %' OR ' ' || flags || ' ' LIKE '% drift %';
 
 CREATE VIEW proof AS  -- what the triggers below ask about a variant
 SELECT v.id AS variant_id, v.status, v.verify_error, v.verify_tolerance, v.problem_id, v.environment_id,
@@ -85,7 +114,7 @@ CREATE TRIGGER environment_is_final BEFORE UPDATE OF estimated, provider, arch, 
 BEGIN SELECT RAISE(ABORT, 'an environment does not change'); END;
 
 CREATE TRIGGER failure_is_final BEFORE UPDATE OF status ON variant
-WHEN OLD.status IN ('pruned', 'compile_error', 'compile_crashed', 'compile_timed_out', 'verify_failed', 'crashed',
+WHEN OLD.status IN ('compile_error', 'compile_crashed', 'compile_timed_out', 'verify_failed', 'crashed',
                     'timed_out', 'device_fault', 'unavailable')
   AND NEW.status IN ('verified', 'outraced', 'timed')
 BEGIN SELECT RAISE(ABORT, 'a failed variant must be run again, not promoted'); END;
@@ -99,6 +128,18 @@ WHEN (SELECT status FROM proof WHERE variant_id = NEW.variant_id) IS NOT 'timed'
   OR NOT EXISTS (SELECT 1 FROM timing WHERE variant_id = NEW.variant_id
                  AND context BETWEEN NEW.context_min AND NEW.context_max)
 BEGIN SELECT RAISE(ABORT, 'only a verified and timed variant may win'); END;
+
+CREATE TRIGGER winner_is_settled BEFORE INSERT ON winner
+WHEN EXISTS (SELECT 1 FROM moving WHERE variant_id = NEW.variant_id
+             AND context BETWEEN NEW.context_min AND NEW.context_max)
+BEGIN SELECT RAISE(ABORT, 'a time that was still moving cannot win: time the variant again'); END;
+
+CREATE TRIGGER moving_dethrones AFTER INSERT ON timing
+WHEN EXISTS (SELECT 1 FROM moving WHERE variant_id = NEW.variant_id AND context = NEW.context AND batch = NEW.batch)
+BEGIN
+  DELETE FROM winner
+  WHERE variant_id = NEW.variant_id AND NEW.context BETWEEN context_min AND context_max;
+END;
 
 CREATE TRIGGER winner_is_final BEFORE UPDATE ON winner
 BEGIN SELECT RAISE(ABORT, 'a winner is replaced, not changed'); END;
@@ -119,6 +160,9 @@ BEGIN
       AND theirs.wave_size = mine.wave_size AND theirs.estimated = 1
     WHERE mine.variant_id = NEW.variant_id);
 END;
+
+CREATE TRIGGER retiming_follows AFTER INSERT ON timing
+BEGIN DELETE FROM retiming WHERE variant_id = NEW.variant_id AND context = NEW.context AND batch = NEW.batch; END;
 
 CREATE TRIGGER demotion_dethrones AFTER UPDATE OF status ON variant WHEN NEW.status <> 'timed'
 BEGIN DELETE FROM winner WHERE variant_id = NEW.id; END;

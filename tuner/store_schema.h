@@ -3,8 +3,9 @@
 
 namespace headtune {
 
-/// Version 1. A change of meaning raises the number; a newer file is refused, an older one migrated.
-inline constexpr int schema_version = 1;
+/// A change of meaning raises the number; files of any other number are refused. Version 2: pruned configurations are
+/// counted, not listed; moving times cannot win; winners are timed again through their table row.
+inline constexpr int schema_version = 2;
 /// PRAGMA application_id: "hdtu".
 inline constexpr int application_id = 0x68647475;
 

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
+#include <limits>
 #include <map>
 #include <optional>
 
@@ -11,6 +13,9 @@
 #include "tables/tables.h"
 #include "tuner/interrupt.h"
 #include "tuner/op.h"
+#include "tuner/retime.h"
+#include "tuner/retry.h"
+#include "tuner/search_guess.h"
 #include "tuner/space.h"
 #include "tuner/tolerance.h"
 
@@ -46,9 +51,6 @@ std::string defines_of(const std::string& source, const std::vector<std::string>
     if (option.rfind("-I", 0) != 0) defines += " " + option;
   return defines;
 }
-
-/// A pruned configuration has no source; its knobs are its key.
-std::string knob_defines(const Config& config) { return "pruned " + to_string(config); }
 
 Status status_of(const Binary& binary) {
   switch (binary.status) {
@@ -111,6 +113,24 @@ double error_bound(const Problem& problem) {
   return relative_l2_bound(tolerance(problem, keys));
 }
 
+/// Reasons with their numbers of configurations, most frequent first.
+std::vector<PrunedReason> by_reason(const std::vector<Pruned>& pruned) {
+  std::map<std::string, PrunedReason> reasons;
+  for (const Pruned& one : pruned) ++reasons.try_emplace(one.reason, one.reason, 0, one.config).first->second.count;
+  std::vector<PrunedReason> sorted;
+  for (const auto& [text, reason] : reasons) sorted.push_back(reason);
+  std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.count > b.count; });
+  return sorted;
+}
+
+/// Selection's objective up to a constant, which the other candidates decide; infinity without every time.
+double score_of(const std::vector<StoredTiming>& timings, std::size_t shapes) {
+  if (timings.size() < shapes) return std::numeric_limits<double>::infinity();
+  double sum = 0;
+  for (const StoredTiming& timing : timings) sum += std::log(timing.median_us);
+  return sum / static_cast<double>(timings.size());
+}
+
 /// The sweep of one problem.
 class ProblemSweep {
  public:
@@ -130,6 +150,7 @@ class ProblemSweep {
     if (setup_.runner != nullptr) {
       settle_finalists();
       choose();
+      report_.alarms = retime_winners(setup_, request_, problem_, report_.problem_id, patience());
     }
     report_.seconds.wall = seconds_since(start);
     return report_;
@@ -139,6 +160,7 @@ class ProblemSweep {
   struct Pending {
     StoredVariant variant;
     bool verified = false;  ///< in an earlier sweep; only times are missing
+    std::size_t index = 0;  ///< in the space
   };
 
   /// Fills pending_ with what the database lacks.
@@ -147,35 +169,37 @@ class ProblemSweep {
     const Candidates candidates = enumerate(space, problem_, setup_.arch);
     if (candidates.legal.empty()) require_legal(space, problem_, setup_.arch);  // throws with the reasons
     counts().total = static_cast<int>(candidates.legal.size() + candidates.pruned.size());
-    put_pruned(candidates.pruned);
-    for (const Config& config : candidates.legal) plan_variant(config);
+    counts().pruned = static_cast<int>(candidates.pruned.size());
+    setup_.store.put_space(
+        setup_.environment, report_.problem_id,
+        {static_cast<int>(candidates.legal.size()), request_.search.text(), by_reason(candidates.pruned)});
+    incumbent_ = incumbent();
+    trials_.emplace(request_.search, search_space(space, candidates.legal));
+    for (std::size_t i = 0; i < candidates.legal.size(); ++i) plan_variant(i, candidates.legal[i]);
+    counts().untried = trials_->left_out();
     observer_.step(counts(), "planned");
   }
 
-  void put_pruned(const std::vector<Pruned>& all) {
-    std::vector<StoredVariant> variants;
-    for (const Pruned& pruned : all) {
-      variants.push_back(blank(pruned.config, knob_defines(pruned.config), ""));
-      variants.back().status = Status::pruned;
-      variants.back().reason = pruned.reason;
-    }
-    setup_.store.put_missing(variants);
-    counts().pruned = static_cast<int>(all.size());
+  SearchSpace search_space(const Space& space, const std::vector<Config>& legal) const {
+    SearchSpace result{legal, {}, {}};
+    for (const Parameter& parameter : space.parameters) result.axes.push_back(parameter.name);
+    if (request_.search.kind == SearchKind::guided && request_.op == "verify_shared_kv")
+      for (const Config& config : legal)
+        result.guesses.push_back(guess(problem_, config, setup_.arch, request_.shapes));
+    return result;
   }
 
-  void plan_variant(const Config& config) {
+  void plan_variant(std::size_t index, const Config& config) {
     StoredVariant variant = blank(config, defines_of(render_source(config), options_), template_hash_);
     const auto known = setup_.store.find(variant);
     if (!known || request_.fresh) {
-      pending_.push_back({variant, false});
-    } else if (known->status == Status::compiled && setup_.runner == nullptr) {
+      pending_[index] = {variant, false, index};
+    } else if ((known->status == Status::compiled && setup_.runner == nullptr) || failed(known->status) ||
+               (missing_shapes(known->id).empty() && known->status != Status::compiled)) {
       ++counts().resumed;
-    } else if (failed(known->status)) {
-      ++counts().resumed, ++known_failures_;
-    } else if (missing_shapes(known->id).empty() && known->status != Status::compiled) {
-      ++counts().resumed;
+      trials_->finished(index, score(*known));
     } else {
-      pending_.push_back({*known, known->status != Status::compiled});
+      pending_[index] = {*known, known->status != Status::compiled, index};
     }
   }
 
@@ -195,24 +219,53 @@ class ProblemSweep {
 
   CompileJob compile_job(const Config& config) const { return {render_source(config), setup_.target, options_}; }
 
+  /// Without a time, or with one that was taken while the device moved.
   std::vector<TimedShape> missing_shapes(std::int64_t variant) const {
     std::vector<TimedShape> missing = request_.shapes;
     for (const StoredTiming& timing : setup_.store.timings(variant))
-      std::erase(missing, TimedShape{timing.batch, timing.context});
+      if (trusted(timing)) std::erase(missing, TimedShape{timing.batch, timing.context});
     return missing;
   }
 
-  /// Compiles everything pending and runs each variant as soon as it is compiled.
+  double score(const StoredVariant& variant) const {
+    return score_of(failed(variant.status) ? std::vector<StoredTiming>{} : wanted_timings(variant.id),
+                    request_.shapes.size());
+  }
+
+  /// Of the shapes of this sweep; earlier ones may have timed others.
+  std::vector<StoredTiming> wanted_timings(std::int64_t variant) const {
+    std::vector<StoredTiming> timings = setup_.store.timings(variant);
+    std::erase_if(timings, [&](const StoredTiming& t) {
+      const TimedShape shape{t.batch, t.context};
+      return std::find(request_.shapes.begin(), request_.shapes.end(), shape) == request_.shapes.end();
+    });
+    return timings;
+  }
+
+  /// Batch after batch until the search has nothing left or its budget ends.
   void work() {
+    for (auto batch = trials_->next_batch(); !batch.empty(); batch = trials_->next_batch()) work(batch);
+    counts().untried = counts().total - counts().done() + counts().untried - compile_only();
+    observer_.step(counts(), "");
+  }
+
+  /// Compiled variants are an end of their own where there is no device.
+  int compile_only() const { return setup_.runner == nullptr ? report_.counts.compiled : 0; }
+
+  /// Compiles a batch and runs each variant as soon as it is compiled.
+  void work(const std::vector<std::size_t>& batch) {
     std::vector<CompileJob> jobs;
-    for (const Pending& pending : pending_) jobs.push_back(compile_job(pending.variant.config));
+    for (const std::size_t index : batch) jobs.push_back(compile_job(pending_.at(index).variant.config));
     CompileQueue queue(setup_.compile, std::move(jobs));
     for (auto waiting = Clock::now();; waiting = Clock::now()) {
       auto compiled = queue.next();
       report_.seconds.compile_wait += seconds_since(waiting);
       if (interrupted()) throw Interrupted("interrupted; everything finished is kept, the same command goes on");
       if (!compiled) return;
-      finish(pending_[compiled->first], std::move(compiled->second));
+      Pending& pending = pending_.at(batch[compiled->first]);
+      finish(pending, std::move(compiled->second));
+      trials_->finished(pending.index, score(pending.variant));
+      if (trials_->out_of_time()) return;
     }
   }
 
@@ -246,7 +299,9 @@ class ProblemSweep {
     run.verify = !pending.verified;
     run.shapes = pending.verified ? missing_shapes(variant.id) : request_.shapes;
     run.measure = screening();
-    const RunOutcome outcome = setup_.runner->run(variant_job(variant.config, std::move(code)), run);
+    const VariantJob job = variant_job(variant.config, std::move(code));
+    const RunOutcome outcome =
+        run_settled([&](const RunPlan& plan) { return setup_.runner->run(job, plan); }, run, patience());
     // Ctrl-C reaches the runner too; its end then says nothing about the variant.
     if (interrupted() && outcome.status != RunStatus::ok) return;
     report_.seconds.device += outcome.verify_seconds + outcome.measure_seconds;
@@ -265,6 +320,10 @@ class ProblemSweep {
     for (const ShapeTiming& timing : outcome.timings)
       setup_.store.put_timing(variant.id, stored(timing, problem_, setup_.estimated));
     ++counts().timed;
+  }
+
+  Patience patience() const {
+    return {.more = [this] { return !interrupted() && !trials_->out_of_time(); }};
   }
 
   TimedCandidates candidates() const {
@@ -292,15 +351,19 @@ class ProblemSweep {
 
   /// Interleaved times of the finalists at every shape, replacing their screening times.
   void race(const TimedCandidates& known, const std::vector<std::size_t>& best) {
-    const bool settled =
-        std::all_of(best.begin(), best.end(), [&](std::size_t i) { return known.variants[i].status == Status::timed; });
+    const bool settled = std::all_of(best.begin(), best.end(), [&](std::size_t i) {
+      return known.variants[i].status == Status::timed && trusted(known.candidates[i]);
+    });
     if (settled) return;
     std::vector<VariantJob> jobs = finalist_jobs(known, best);
     for (const TimedShape& shape : request_.shapes) {
       if (interrupted()) throw Interrupted("interrupted; everything finished is kept, the same command goes on");
       observer_.step(counts(),
                      fmt::format("race of {} at context {}, batch {}", jobs.size(), shape.context, shape.batch));
-      const auto outcomes = setup_.runner->race(jobs, shape, MeasureOptions{});
+      const auto start = Clock::now();
+      const auto outcomes =
+          race_settled([&] { return setup_.runner->race(jobs, shape, MeasureOptions{}); }, patience());
+      report_.seconds.device += seconds_since(start);
       for (std::size_t i = 0; i < outcomes.size(); ++i) put_race(known.variants[best[i]], outcomes[i]);
     }
   }
@@ -317,7 +380,6 @@ class ProblemSweep {
   }
 
   void put_race(const StoredVariant& variant, const RunOutcome& outcome) {
-    report_.seconds.device += outcome.measure_seconds;
     if (outcome.status != RunStatus::ok) return;  // its screening time stays
     for (const ShapeTiming& timing : outcome.timings)
       setup_.store.put_timing(variant.id, stored(timing, problem_, setup_.estimated));
@@ -331,14 +393,23 @@ class ProblemSweep {
       if (known.variants[i].status == Status::timed)
         timed.push_back(known.candidates[i]), variants.push_back(known.variants[i]);
     SelectOptions options;
-    options.incumbent = incumbent();
+    options.incumbent = incumbent_;
     report_.choices = select(timed, options);
+    const bool none = std::none_of(timed.begin(), timed.end(), [](const Candidate& c) { return trusted(c); });
+    if (none && !timed.empty()) report_.no_verdict = untrusted_text(variants);
     std::vector<StoredWinner> winners;
     for (const Choice& choice : report_.choices)
       for (const StoredVariant& variant : variants)
         if (variant.config == choice.winner.config)
           winners.push_back({variant.id, choice.context_min, choice.context_max, choice.reason});
     setup_.store.put_winners(setup_.environment, {report_.problem_id}, winners);
+  }
+
+  std::string untrusted_text(const std::vector<StoredVariant>& variants) const {
+    return fmt::format(
+        "the times of all {} finalists still moved after {} attempts (unsettled or drift: a clock that ramps or "
+        "throttles); let the device settle and run the same command",
+        variants.size(), 1 + patience().retries);
   }
 
   /// The configuration that won before: in this database, else in the table that headtune ships for this device.
@@ -360,8 +431,9 @@ class ProblemSweep {
   SweepObserver& observer_;
   std::vector<std::string> options_;
   std::string template_hash_;
-  std::vector<Pending> pending_;
-  int known_failures_ = 0;
+  std::map<std::size_t, Pending> pending_;  ///< by place in the space
+  std::optional<Trials> trials_;
+  std::optional<Config> incumbent_;
   ProblemReport report_;
 };
 
@@ -379,7 +451,7 @@ TimedCandidates timed_candidates(const Store& store, std::int64_t environment, s
     if (variant.status < Status::verified || variant.template_hash != template_hash) continue;
     Candidate candidate{variant.config, variant.registers(), {}};
     for (const StoredTiming& t : store.timings(variant.id))
-      candidate.times.push_back({{t.context, t.batch}, t.median_us, t.low_us, t.high_us});
+      candidate.times.push_back({{t.context, t.batch}, t.median_us, t.low_us, t.high_us, trusted(t)});
     all.candidates.push_back(std::move(candidate));
     all.variants.push_back(variant);
   }

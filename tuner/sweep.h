@@ -12,6 +12,7 @@
 #include "tuner/runner.h"
 #include "tuner/select.h"
 #include "tuner/store.h"
+#include "tuner/trials.h"
 
 namespace headtune {
 
@@ -31,6 +32,7 @@ struct SweepRequest {
   std::vector<TimedShape> shapes;
   int index_bits = 32;
   bool fresh = false;  ///< run finished variants again
+  SearchOptions search;
 };
 
 struct SweepCounts {
@@ -41,8 +43,9 @@ struct SweepCounts {
   int verified = 0;
   int timed = 0;
   int failed = 0;
+  int untried = 0;  ///< left alone by the search or its budget
 
-  int done() const { return pruned + resumed + failed + timed; }
+  int done() const { return pruned + resumed + failed + timed + untried; }
 };
 
 /// Where a sweep's time went, for --stats.
@@ -59,7 +62,9 @@ struct ProblemReport {
   std::int64_t problem_id = 0;
   SweepCounts counts;
   SweepSeconds seconds;
-  std::vector<Choice> choices;  ///< empty when nothing could be ranked
+  std::vector<Choice> choices;      ///< empty when nothing could be ranked
+  std::string no_verdict;           ///< why nothing won although variants were timed; empty otherwise
+  std::vector<std::string> alarms;  ///< what winners do otherwise than as swept (tuner/retime.h)
 };
 
 class SweepObserver {

@@ -53,6 +53,13 @@ json time_json(const CellTime& t) {
           {"floor_bytes", t.floor_bytes}};
 }
 
+/// A partial sweep says so; a full one, as most are, leaves the member out.
+json space_json(const Evidence& e) {
+  json space = {{"candidates", e.candidates}, {"pruned", e.pruned}, {"failed", e.failed}};
+  if (e.untried > 0) space["untried"] = e.untried;
+  return space;
+}
+
 json evidence_json(const Evidence& e, bool estimated) {
   json times = json::array();
   for (const CellTime& time : e.times) times.push_back(time_json(time));
@@ -67,7 +74,7 @@ json evidence_json(const Evidence& e, bool estimated) {
           {"template_hash", e.template_hash},
           {"method", e.method},
           {"verification", {{"error", fraction(e.verify_error)}, {"tolerance", fraction(e.verify_tolerance)}}},
-          {"space", {{"candidates", e.candidates}, {"pruned", e.pruned}, {"failed", e.failed}}},
+          {"space", space_json(e)},
           {"selection", {{"ratio", fraction(e.ratio)}, {"max_regret", fraction(e.max_regret)}, {"reason", e.reason}}},
           {"noise", fraction(noise(e))},
           {"times", times}};
@@ -100,6 +107,11 @@ class Reader {
       throw UsageError(fmt::format("{}.{}: expected {}, found nothing", path_, name, kind<T>()));
     if (!is<T>(*member)) fail(name, kind<T>(), *member);
     return member->get<T>();
+  }
+
+  template <class T>
+  T get_or(const char* name, T otherwise) const {
+    return object_.contains(name) ? get<T>(name) : otherwise;
   }
 
   Reader child(const char* name) const {
@@ -182,6 +194,7 @@ Evidence read_evidence(const Reader& evidence, const std::string& path) {
   e.candidates = evidence.child("space").get<int>("candidates");
   e.pruned = evidence.child("space").get<int>("pruned");
   e.failed = evidence.child("space").get<int>("failed");
+  e.untried = evidence.child("space").get_or("untried", 0);
   e.ratio = evidence.child("selection").get<double>("ratio");
   e.max_regret = evidence.child("selection").get<double>("max_regret");
   e.reason = evidence.child("selection").get<std::string>("reason");

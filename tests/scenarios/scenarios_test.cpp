@@ -1,4 +1,5 @@
 // The tool on a scripted device: what users of other tuners met must not happen here (docs: results one can trust).
+#include <SQLiteCpp/SQLiteCpp.h>
 #include <signal.h>
 
 #include <algorithm>
@@ -7,7 +8,9 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <random>
+#include <set>
 #include <thread>
 
 #include "tests/scenarios/workspace.h"
@@ -54,6 +57,29 @@ std::string final_table(const Workspace& workspace) {
   for (const StoredVariant& variant : workspace.variants())
     text += std::to_string(variant.config.block_n) + " " + name(variant.status) + "\n";
   return text + "winner " + std::to_string(workspace.winner());
+}
+
+/// Variants whose verification began in more than one process, each counted for every process but the first. `log` is
+/// what the scripted device wrote: "PID NAME=VALUE ...".
+long executed_again(const std::filesystem::path& log) {
+  std::map<std::string, std::set<std::string>> processes;
+  std::ifstream in(log);
+  for (std::string pid, variant; in >> pid && std::getline(in, variant);) processes[variant].insert(pid);
+  long again = 0;
+  for (const auto& [variant, pids] : processes) again += static_cast<long>(pids.size()) - 1;
+  return again;
+}
+
+std::string integrity(const Workspace& workspace) {
+  SQLite::Database database(workspace.database().string(), SQLite::OPEN_READONLY);
+  return database.execAndGet("PRAGMA integrity_check").getString();
+}
+
+long executed(const std::filesystem::path& log) {
+  std::set<std::string> variants;
+  std::ifstream in(log);
+  for (std::string pid, variant; in >> pid && std::getline(in, variant);) variants.insert(variant);
+  return static_cast<long>(variants.size());
 }
 
 void sleep_ms(int milliseconds) { std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds)); }
@@ -132,19 +158,23 @@ TEST_CASE("of twelve variants a crashing compile, a hang and a segmentation faul
 }
 
 TEST_CASE("nothing finished is lost to kill -9, and no process stays behind") {
-  constexpr int total = 200, kills = 30;
+  constexpr int total = 200, kills = 30, device_runners = 1;
   Workspace workspace(total), undisturbed(total);
   std::vector<double> times;
   for (int i = 0; i < total; ++i) times.push_back(20 + (i * 7) % total);
-  for (const Workspace* one : {&workspace, &undisturbed}) one->script(timed(times));
+  const auto log = [](const Workspace& one) { return one.root() / "executions"; };
+  for (const Workspace* one : {&workspace, &undisturbed})
+    one->script(timed(times, "\"log\": \"" + log(*one).string() + "\", "));
   REQUIRE(undisturbed.sweep().exit == 0);
+  CHECK(executed(log(undisturbed)) == total);
+  CHECK(executed_again(log(undisturbed)) == 0);
   std::mt19937 random(11);
-  long finished = 0;
+  long finished = 0, killed_at_work = 0;
   for (int i = 0; i < kills; ++i) {
     const pid_t pid = workspace.start();
     sleep_ms(std::uniform_int_distribution<int>(20, 600)(random));
     kill(pid, SIGKILL);
-    workspace.wait(pid);
+    killed_at_work += workspace.wait(pid).signal == SIGKILL;
     const long now = finished_rows(workspace);
     CHECK(now >= finished);
     finished = now;
@@ -153,6 +183,12 @@ TEST_CASE("nothing finished is lost to kill -9, and no process stays behind") {
   CHECK(workspace.processes() == 0);
   REQUIRE(workspace.sweep().exit == 0);
   CHECK(final_table(workspace) == final_table(undisturbed));
+  CHECK(integrity(workspace) == "ok");
+  CHECK(executed(log(workspace)) == total);
+  CHECK(killed_at_work > 0);
+  CHECK(executed_again(log(workspace)) <= device_runners * killed_at_work);
+  WARN(executed_again(log(workspace)) << " of " << total << " variants executed again after " << killed_at_work
+                                      << " kills");
 }
 
 TEST_CASE("Ctrl-C keeps what is finished and says how to go on") {

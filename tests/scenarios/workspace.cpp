@@ -25,10 +25,11 @@ std::string read(const fs::path& file) {
 void write_space(const fs::path& file, int variants) {
   nlohmann::json values = nlohmann::json::array();
   for (int i = 0; i < variants; ++i) values.push_back(Workspace::block_n(i));
-  const nlohmann::json space = {{"op", "verify_shared_kv"},
-                                {"parameters", {{{"name", "BLOCK_N"}, {"values", values}}}},
-                                {"derived", nlohmann::json::array()},
-                                {"constraints", nlohmann::json::array()}};
+  const nlohmann::json space = {
+      {"op", "verify_shared_kv"},
+      {"parameters", {{{"name", "BLOCK_H"}, {"values", {2}}}, {{"name", "BLOCK_N"}, {"values", values}}}},
+      {"derived", nlohmann::json::array()},
+      {"constraints", nlohmann::json::array()}};
   std::ofstream(file) << space;
 }
 

@@ -21,14 +21,15 @@ struct Ended {
 
 class Workspace {
  public:
-  /// The space has BLOCK_N = 32, 64, ... as many as `variants` and no constraint.
+  /// The space has BLOCK_N = 64, 128, ... as many as `variants` and no constraint; all are legal for the sweep's
+  /// problem.
   explicit Workspace(int variants);
   ~Workspace();
   Workspace(const Workspace&) = delete;
   Workspace& operator=(const Workspace&) = delete;
 
   /// Configurations are told apart by this BLOCK_N.
-  static int block_n(int variant) { return 32 * (variant + 1); }
+  static int block_n(int variant) { return 64 * (variant + 1); }
 
   /// `text`: the script's JSON.
   void script(const std::string& text) const;

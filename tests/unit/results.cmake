@@ -5,3 +5,11 @@ target_compile_definitions(emit_test PRIVATE "HEADTUNE_GOLDEN=\"${PROJECT_SOURCE
 headtune_test(tables_test tables_test.cpp LINK headtune_kernels headtune_space LABEL unit)
 target_compile_definitions(tables_test PRIVATE "HEADTUNE_TEST_TEMPLATES=\"${PROJECT_SOURCE_DIR}/templates\"")
 headtune_test(build_table_test build_table_test.cpp LINK headtune_sweep LABEL unit)
+headtune_library(headtune_recorded ${PROJECT_SOURCE_DIR}/benchmarks/recorded.cpp LINK headtune_search)
+headtune_test(search_test search_test.cpp search_recorded_test.cpp LINK headtune_recorded LABEL unit)
+target_compile_definitions(search_test PRIVATE HEADTUNE_RECORDED="${PROJECT_SOURCE_DIR}/benchmarks/recorded")
+# Share of the optimum against share of the space; built on demand.
+add_executable(search_bench EXCLUDE_FROM_ALL ${PROJECT_SOURCE_DIR}/benchmarks/search_bench.cpp)
+target_link_libraries(search_bench PRIVATE headtune_recorded)
+headtune_test(retry_test retry_test.cpp LINK headtune_device_work LABEL unit)
+headtune_test(retime_test retime_test.cpp LINK headtune_sweep LABEL unit)

@@ -134,8 +134,8 @@ TEST_CASE("every define is part of the key") {
 TEST_CASE("SQL cannot promote what was not verified and timed") {
   const Folder folder;
   Store store(folder.db(), Access::create);
-  for (const Status status : {Status::pruned, Status::compile_error, Status::compiled, Status::verify_failed,
-                              Status::crashed, Status::timed_out, Status::device_fault, Status::verified}) {
+  for (const Status status : {Status::compile_error, Status::compiled, Status::verify_failed, Status::crashed,
+                              Status::timed_out, Status::device_fault, Status::verified}) {
     const auto id = store.put(variant(store, measured, static_cast<int>(status) + 1, status));
     CHECK_THAT(direct_sql(folder, promote(id)), ContainsSubstring("only a verified and timed variant may win"));
     const bool verified = status == Status::verified;
@@ -214,7 +214,7 @@ TEST_CASE("a database of a newer schema is refused and left as it is") {
   { Store store(folder.db(), Access::create); }
   REQUIRE(direct_sql(folder, "PRAGMA user_version = 99").empty());
   CHECK_THROWS_MATCHES(Store(folder.db(), Access::create), UsageError,
-                       MessageMatches(ContainsSubstring("schema 99 is newer than this headtune's 1")));
+                       MessageMatches(ContainsSubstring("schema 99 is newer than this headtune's 2")));
 }
 
 TEST_CASE("what is not a headtune database is refused and left as it is") {

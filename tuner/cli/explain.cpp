@@ -1,15 +1,18 @@
 // `headtune explain`: why a configuration won, from the stored results.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "tuner/build_table.h"
 #include "tuner/cli/commands.h"
 #include "tuner/cli/parse.h"
 #include "tuner/cli/problem_options.h"
 #include "tuner/cli/report.h"
+#include "tuner/coverage.h"
 #include "tuner/sweep.h"
 
 namespace headtune::cli {
@@ -31,6 +34,9 @@ struct Explained {
   std::map<std::int64_t, std::vector<StoredTiming>> timings;
   std::vector<StoredWinner> winners;
   std::vector<Choice> choices;  ///< selection over the stored times
+  std::optional<StoredSpace> space;
+  std::optional<Coverage> coverage;
+  std::map<std::int64_t, std::vector<StoredRetiming>> retimings;
 };
 
 std::string hash_of_winner(const Explained& e) {
@@ -57,8 +63,11 @@ std::vector<Explained> collect(const Options& options) {
     for (const auto& [id, stored] : store.problems()) {
       if (stored.op != options.problem.op || !same_problem(stored.problem, wanted)) continue;
       if (!options.arch.empty() && facts.arch != options.arch) continue;
-      Explained e{facts, store.variants(environment, id), {}, store.winners(environment, id), {}};
+      Explained e{facts, store.variants(environment, id), {}, store.winners(environment, id), {}, {}, {}, {}};
       if (e.variants.empty()) continue;
+      e.space = store.space(environment, id);
+      e.coverage = coverage(e.space, e.variants, hash_of_winner(e));
+      for (const StoredWinner& winner : e.winners) e.retimings[winner.variant] = store.retimings(winner.variant);
       for (const StoredVariant& variant : e.variants) e.timings[variant.id] = store.timings(variant.id);
       e.choices = choices_of(store, environment, id, hash_of_winner(e));
       all.push_back(std::move(e));
@@ -67,21 +76,39 @@ std::vector<Explained> collect(const Options& options) {
   return all;
 }
 
+using Reasons = std::vector<std::pair<int, std::string>>;
+
+Reasons pruned_reasons(const Explained& e) {
+  Reasons reasons;
+  if (e.space)
+    for (const PrunedReason& one : e.space->pruned) reasons.emplace_back(one.count, one.reason);
+  return reasons;
+}
+
 /// Reasons with the number of configurations they apply to, most frequent first.
-std::vector<std::pair<int, std::string>> reasons(const Explained& e, bool of_pruned) {
+Reasons failed_reasons(const Explained& e) {
   std::map<std::string, int> counts;
-  for (const StoredVariant& v : e.variants) {
-    const std::string line = v.reason.substr(0, v.reason.find('\n'));
-    if (of_pruned && v.status == Status::pruned) ++counts[line];
-    if (!of_pruned && failed(v.status)) ++counts[fmt::format("{}: {}", name(v.status), line)];
-  }
-  std::vector<std::pair<int, std::string>> sorted;
+  for (const StoredVariant& v : e.variants)
+    if (failed(v.status)) ++counts[fmt::format("{}: {}", name(v.status), v.reason.substr(0, v.reason.find('\n')))];
+  Reasons sorted;
   for (const auto& [reason, count] : counts) sorted.emplace_back(count, reason);
   std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
   return sorted;
 }
 
-std::string reasons_text(const std::string& title, const std::vector<std::pair<int, std::string>>& list) {
+/// Finalists whose times decided nothing.
+Reasons moving(const Explained& e) {
+  Reasons all;
+  for (const StoredVariant& v : e.variants) {
+    const auto& times = e.timings.at(v.id);
+    const auto points = std::count_if(times.begin(), times.end(), [](const StoredTiming& t) { return !trusted(t); });
+    if (v.status == Status::timed && points > 0)
+      all.emplace_back(static_cast<int>(points), "untrusted times: " + short_text(v.config));
+  }
+  return all;
+}
+
+std::string reasons_text(const std::string& title, const Reasons& list) {
   std::string text = list.empty() ? "" : "  " + title + "\n";
   for (const auto& [count, reason] : list) text += fmt::format("    {:>5} {}\n", count, reason);
   return text;
@@ -112,9 +139,13 @@ std::string choice_text(const Explained& e, const Choice& choice, int top) {
 
 std::string to_text(const Explained& e, int top) {
   std::string text = environment_text(e.environment) + "\n";
+  if (e.coverage)
+    text += fmt::format("  {}{}\n", e.coverage->partial() ? "partial sweep: " : "", describe(*e.coverage));
   for (const Choice& choice : e.choices) text += choice_text(e, choice, top);
   if (e.choices.empty()) text += "  nothing was verified and timed at every point\n";
-  return text + reasons_text("failed", reasons(e, false)) + reasons_text("pruned", reasons(e, true));
+  for (const auto& [variant, retimings] : e.retimings) text += retiming_text(retimings);
+  return text + reasons_text("left out (points, candidate)", moving(e)) + reasons_text("failed", failed_reasons(e)) +
+         reasons_text("pruned", pruned_reasons(e));
 }
 
 json variant_json(const Explained& e, const StoredVariant& v) {
@@ -145,6 +176,14 @@ json to_json(const Explained& e) {
                                 {"ranking", ranking}});
   }
   for (const StoredVariant& v : e.variants) value["variants"].push_back(variant_json(e, v));
+  if (e.coverage)
+    value["space"] = {{"legal", e.coverage->legal}, {"tried", e.coverage->tried}, {"search", e.coverage->search}};
+  value["pruned"] = json::array();
+  for (const auto& [count, reason] : pruned_reasons(e))
+    value["pruned"].push_back({{"count", count}, {"reason", reason}});
+  value["through_table"] = json::array();
+  for (const auto& [variant, retimings] : e.retimings)
+    for (const StoredRetiming& r : retimings) value["through_table"].push_back(retiming_json(r));
   return value;
 }
 

@@ -27,11 +27,9 @@ std::string left_text(const SweepCounts& counts, double seconds) {
 
 std::string counts_text(const SweepCounts& c) {
   std::string text = fmt::format("{} configurations: {} pruned", c.total, c.pruned);
-  const std::pair<int, const char*> others[] = {{c.resumed, "known"},
-                                                {c.compiled, "compiled"},
-                                                {c.verified, "verified"},
-                                                {c.timed, "timed"},
-                                                {c.failed, "failed"}};
+  const std::pair<int, const char*> others[] = {{c.resumed, "known"},     {c.compiled, "compiled"},
+                                                {c.verified, "verified"}, {c.timed, "timed"},
+                                                {c.failed, "failed"},     {c.untried, "not tried"}};
   for (const auto& [count, name] : others)
     if (count > 0) text += fmt::format(", {} {}", count, name);
   return text;

@@ -3,11 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <span>
 
 #include "tuner/cli/parse.h"
 #include "tuner/cli/problem_options.h"
+#include "tuner/coverage.h"
 #include "tuner/dtype.h"
+#include "tuner/retime.h"
 #include "tuner/space.h"
 
 namespace headtune::cli {
@@ -82,7 +85,7 @@ json problem_json(const Problem& p) {
 
 json counts_json(const SweepCounts& c) {
   return {{"total", c.total},       {"pruned", c.pruned}, {"known", c.resumed}, {"compiled", c.compiled},
-          {"verified", c.verified}, {"timed", c.timed},   {"failed", c.failed}};
+          {"verified", c.verified}, {"timed", c.timed},   {"failed", c.failed}, {"untried", c.untried}};
 }
 
 json timing_json(const StoredTiming& t) {
@@ -113,16 +116,39 @@ json resources_json(const std::vector<StoredVariant>& variants) {
   return all;
 }
 
+std::string retiming_text(const std::vector<StoredRetiming>& retimings) {
+  if (retimings.empty()) return "";
+  const auto off = [](const StoredRetiming& r) { return std::abs(r.table_us / r.swept_us - 1); };
+  const StoredRetiming& worst =
+      *std::max_element(retimings.begin(), retimings.end(), [&](auto& a, auto& b) { return off(a) < off(b); });
+  return fmt::format("    as a user of the table gets it: within {:.1f} % at {} points, worst {}\n", 100 * off(worst),
+                     retimings.size(), describe(worst));
+}
+
+json retiming_json(const StoredRetiming& r) {
+  return {{"context", r.context},
+          {"batch", r.batch},
+          {"swept_us", r.swept_us},
+          {"table_us", r.table_us},
+          {"differs", differs(r)}};
+}
+
 std::string winners_text(const Store& store, std::int64_t environment, const ProblemReport& report) {
+  if (!report.no_verdict.empty()) return "  no verdict\n";
   if (report.choices.empty()) return "  no configuration was verified and timed at every point\n";
   const auto variants = store.variants(environment, report.problem_id);
   std::string text;
+  const StoredVariant* first = winner_of(variants, report.choices.front());
+  if (report.counts.untried > 0 && first != nullptr)
+    if (const auto covered = coverage(store.space(environment, report.problem_id), variants, first->template_hash))
+      text += "  partial sweep: " + describe(*covered) + "\n";
   for (const Choice& choice : report.choices) {
     text += choice_text(choice);
     text += fmt::format("  {:>8} {:>6} {:>10} {:>7} {:>8}\n", "context", "batch", "us", "+- %", "GB/s");
     if (const StoredVariant* winner = winner_of(variants, choice))
       for (const StoredTiming& timing : store.timings(winner->id))
         if (timing.context >= choice.context_min && timing.context <= choice.context_max) text += timing_line(timing);
+    if (const StoredVariant* winner = winner_of(variants, choice)) text += retiming_text(store.retimings(winner->id));
   }
   return text;
 }
@@ -137,7 +163,10 @@ json winners_json(const Store& store, std::int64_t environment, const ProblemRep
                 {"ratio", choice.winner.ratio},
                 {"max_regret", choice.winner.max_regret},
                 {"reason", choice.reason},
-                {"times", json::array()}};
+                {"times", json::array()},
+                {"through_table", json::array()}};
+    if (const StoredVariant* winner = winner_of(variants, choice))
+      for (const StoredRetiming& r : store.retimings(winner->id)) row["through_table"].push_back(retiming_json(r));
     if (const StoredVariant* winner = winner_of(variants, choice))
       for (const StoredTiming& timing : store.timings(winner->id))
         if (timing.context >= choice.context_min && timing.context <= choice.context_max)

@@ -25,6 +25,9 @@ nlohmann::json config_json(const Config& config);
 nlohmann::json problem_json(const Problem& problem);
 nlohmann::json counts_json(const SweepCounts& counts);
 nlohmann::json timing_json(const StoredTiming& timing);
+nlohmann::json retiming_json(const StoredRetiming& retiming);
+/// "as a user of the table gets it: within 0.4 % at 9 points, ..."; empty for none.
+std::string retiming_text(const std::vector<StoredRetiming>& retimings);
 
 /// "gfx950, 256 CUs (AMD Instinct MI355X), hiprtc 7.0", with "estimated" where it is.
 std::string environment_text(const StoredEnvironment& environment);

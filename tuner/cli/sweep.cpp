@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "codegen/host_headers.h"
 #include "codegen/render.h"
 #include "tuner/cli/commands.h"
 #include "tuner/cli/parse.h"
@@ -23,6 +24,8 @@ struct Options {
   ProblemOptions problem;
   SessionOptions session;
   std::string rocm, contexts = "8k,16k,32k", batch = "1,8,32", db = "headtune.db", templates;
+  std::string search = "exhaustive", budget;
+  unsigned seed = 1;
   bool fresh = false, as_json = false, stats = false;
 };
 
@@ -38,28 +41,34 @@ SweepRequest request_of(const Options& options) {
   request.op = find_op(options.problem.op).name();
   request.shapes = shapes_of(options);
   request.fresh = options.fresh;
+  request.search = {parse_search(options.search), options.seed, parse_budget(options.budget)};
   return request;
 }
 
 json report_json(const Store& store, std::int64_t environment, const ProblemReport& report, bool ranked) {
   json value = {{"problem", problem_json(report.problem)}, {"counts", counts_json(report.counts)}};
-  if (ranked)
+  if (ranked) {
     value["winners"] = winners_json(store, environment, report);
-  else
+    value["no_verdict"] = report.no_verdict;
+    value["alarms"] = report.alarms;
+  } else {
     value["variants"] = resources_json(store.variants(environment, report.problem_id));
+  }
   return value;
-}
-
-/// Pruned configurations have no resources to report.
-std::vector<StoredVariant> rendered(std::vector<StoredVariant> variants) {
-  std::erase_if(variants, [](const StoredVariant& v) { return v.status == Status::pruned; });
-  return variants;
 }
 
 std::string report_text(const Store& store, std::int64_t environment, const ProblemReport& report, bool ranked) {
   return describe(report.problem) + "\n" +
          (ranked ? winners_text(store, environment, report)
-                 : resources_text(rendered(store.variants(environment, report.problem_id))));
+                 : resources_text(store.variants(environment, report.problem_id)));
+}
+
+/// On standard error, so that a table piped elsewhere does not hide it.
+void warn(const ProblemReport& report) {
+  for (const std::string& alarm : report.alarms)
+    fmt::print(stderr, "WARNING: {}: the winner does not do what was swept: {}\n", describe(report.problem), alarm);
+  if (!report.no_verdict.empty())
+    fmt::print(stderr, "headtune: {}: no verdict: {}\n", describe(report.problem), report.no_verdict);
 }
 
 std::string stats_text(const std::vector<ProblemReport>& reports) {
@@ -103,10 +112,10 @@ class Output {
     reports_.push_back(report);
   }
 
-  void end() const {
+  void end(bool verdict) const {
     if (options_.as_json) fmt::print("{}\n", json_.dump(2, ' ', false, json::error_handler_t::replace));
     if (options_.stats) fmt::print(stderr, "{}", stats_text(reports_));
-    if (ranked_ && !options_.as_json) print_next_step(options_, environment_);
+    if (ranked_ && verdict && !options_.as_json) print_next_step(options_, environment_);
   }
 
  private:
@@ -117,9 +126,10 @@ class Output {
   std::vector<ProblemReport> reports_;
 };
 
-void run(Options options) {
+Exit run(Options options) {
   options.session.rocm = options.rocm;
   if (!options.templates.empty()) ::setenv("HEADTUNE_TEMPLATES", options.templates.c_str(), 1);
+  require_same_headers(templates_dir());
   const std::vector<Problem> all = problems(options.problem);
   const SweepRequest request = request_of(options);
   catch_interrupts();
@@ -138,18 +148,22 @@ void run(Options options) {
                          templates_dir()};
   Output output(options, environment, setup.runner != nullptr);
   Progress progress(options.as_json);
+  bool verdict = true;
   for (std::size_t i = 0; i < all.size(); ++i) {
     progress.begin(fmt::format("[{}/{}] {}", i + 1, all.size(), describe(all[i])));
     const ProblemReport report = sweep(setup, request, all[i], progress);
     progress.end();
     output.add(store, setup.environment, report);
+    warn(report);
+    verdict = verdict && report.no_verdict.empty();
   }
-  output.end();
+  output.end(verdict);
+  return verdict ? Exit::ok : Exit::no_verdict;
 }
 
 }  // namespace
 
-void add_sweep(CLI::App& app, Exit&) {
+void add_sweep(CLI::App& app, Exit& result) {
   auto* command = app.add_subcommand("sweep", "Compile, verify and time every configuration; keep all in a database");
   auto o = std::make_shared<Options>();
   command->add_option("--device", o->session.device, "rocm:0, cuda:0, sim:gfx950, auto, or none to compile only")
@@ -158,6 +172,10 @@ void add_sweep(CLI::App& app, Exit&) {
   add_problem_options(*command, o->problem);
   command->add_option("--contexts", o->contexts, "Prefix lengths in keys")->capture_default_str();
   command->add_option("--batch", o->batch, "Requests per call")->capture_default_str();
+  command->add_option("--search", o->search, "Which configurations are tried: exhaustive, random, greedy, guided")
+      ->capture_default_str();
+  command->add_option("--budget", o->budget, "Per problem: variants to have tried (30) or seconds (60s) [no bound]");
+  command->add_option("--seed", o->seed, "Of the search")->capture_default_str();
   command->add_option("--db", o->db, "Results database; a second sweep goes on with it")->capture_default_str();
   command->add_option("--jobs,-j", o->session.jobs, "Compile processes [one per core]");
   command->add_option("--timeout", o->session.timeout_seconds, "Seconds per compile and per step on the device")
@@ -167,7 +185,7 @@ void add_sweep(CLI::App& app, Exit&) {
   command->add_flag("--fresh", o->fresh, "Run finished variants again");
   command->add_flag("--json", o->as_json, "Machine-readable output");
   command->add_flag("--stats", o->stats, "Print where the time went");
-  command->callback([o] { run(*o); });
+  command->callback([o, &result] { result = run(*o); });
 }
 
 }  // namespace headtune::cli

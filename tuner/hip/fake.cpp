@@ -7,6 +7,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <functional>
 #include <map>
 #include <random>
@@ -37,6 +38,7 @@ struct FakeEvent {
 struct FakeModule {
   Constants constants;
   FakeVariant variant;
+  mutable bool logged = false;
 };
 struct FakeFunction {
   const FakeModule* module;
@@ -65,7 +67,9 @@ double draw(double spread) { return spread > 0 ? std::normal_distribution<double
 
 double clock_now() {
   const FakeScript& script = state.script;
-  const double progress = std::min(1.0, double(state.submissions) / std::max(1, script.clock_submissions));
+  const long length = std::max(1, script.clock_submissions);
+  const long at = script.clock_repeats ? state.submissions % length : std::min(state.submissions, length);
+  const double progress = double(at) / double(length);
   return script.clock_from + (script.clock_to - script.clock_from) * progress;
 }
 
@@ -94,8 +98,9 @@ double kernel_us(const FakeFunction& function, const VerifyParams& params) {
   const FakeVariant& variant = function.module->variant;
   if (is_stage2(function)) return variant.stage2_us;
   const auto exact = variant.times.find(fmt::format("{}x{}", params.batch, longest_context(params)));
-  if (exact != variant.times.end()) return exact->second;
-  return variant.time_us + variant.us_per_kkey * total_keys(params) / 1024;
+  const double splitting_us = variant.us_per_split * params.num_splits;
+  if (exact != variant.times.end()) return exact->second + splitting_us;
+  return variant.time_us + variant.us_per_kkey * total_keys(params) / 1024 + splitting_us;
 }
 
 /// Whether the output is complete after this kernel.
@@ -105,7 +110,16 @@ bool writes_output(const FakeFunction& function) {
   return function.name.find("stage1") == std::string::npos || (fused != constants.end() && fused->second != 0);
 }
 
+/// Appended in one write, so that processes can share the file.
+void log_execution(const FakeModule& module) {
+  if (state.script.log.empty() || state.timing_only || std::exchange(module.logged, true)) return;
+  std::string line = std::to_string(getpid());
+  for (const auto& [name, value] : module.constants) line += fmt::format(" {}={}", name, value);
+  std::ofstream(state.script.log, std::ios::app) << line + "\n" << std::flush;
+}
+
 void compute(const FakeFunction& function, const VerifyParams& params) {
+  log_execution(*function.module);
   act_out(function.module->variant.fault);
   if (!state.timing_only && writes_output(function) && state.sticky == success)
     write_attention(params, function.module->constants, function.module->variant);
@@ -189,6 +203,7 @@ Error device_attribute(int* value, int attribute, int device) {
   const std::map<int, long long> values = {{attribute::multiprocessor_count, facts.cu_count},
                                            {attribute::warp_size, facts.wave_size},
                                            {attribute::max_lds_per_workgroup, facts.lds_per_workgroup},
+                                           {attribute::max_lds_per_workgroup_optin, facts.lds_per_workgroup},
                                            {attribute::amd_max_lds_per_cu, facts.lds_per_cu},
                                            {attribute::l2_cache_size, facts.l2_bytes},
                                            {attribute::max_threads_per_block, 1024}};

@@ -73,6 +73,7 @@ FakeVariant read_variant(const json& object, const std::string& place) {
       .read("time_us", variant.time_us)
       .read("us_per_kkey", variant.us_per_kkey)
       .read("stage2_us", variant.stage2_us)
+      .read("us_per_split", variant.us_per_split)
       .read("times", variant.times)
       .word("output", variant.output, {"right", "nan", "wrong_last_split", "unwritten", "out_of_bounds"})
       .read("output_context", variant.output_context)
@@ -91,6 +92,7 @@ FakeScript read_script(const json& root, const std::string& file) {
       .read("clock", clock)
       .read("gap_us", script.gap_us)
       .read("gap_noise", script.gap_noise)
+      .read("log", script.log)
       .read("variants", variants)
       .done();
   read_device(device, file, script.device);
@@ -98,6 +100,7 @@ FakeScript read_script(const json& root, const std::string& file) {
       .read("from", script.clock_from)
       .read("to", script.clock_to)
       .read("submissions", script.clock_submissions)
+      .read("repeats", script.clock_repeats)
       .done();
   for (std::size_t i = 0; i < variants.size(); ++i)
     script.variants.push_back(read_variant(variants[i], fmt::format("{}: variants[{}]", file, i)));

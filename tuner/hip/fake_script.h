@@ -21,6 +21,7 @@ struct FakeVariant {
   double time_us = 10;
   double us_per_kkey = 0;  ///< per 1024 keys of all requests
   double stage2_us = 0;
+  double us_per_split = 0;
   std::map<std::string, double> times;  ///< "BATCHxCONTEXT" -> us, instead of the two above
   std::string output = "right";
   int output_context = -1;  ///< -1: everywhere
@@ -33,7 +34,9 @@ struct FakeScript {
   double noise = 0;
   double clock_from = 1, clock_to = 1;
   int clock_submissions = 1;
+  bool clock_repeats = false;
   double gap_us = 0, gap_noise = 0;
+  std::string log;
   std::vector<FakeVariant> variants;
 
   /// The first variant that matches, or a default one.
