@@ -193,7 +193,22 @@ constexpr const char* insert_variant =
 
 }  // namespace
 
-std::int64_t Store::put(const StoredVariant& v) {
+namespace {
+
+void insert_timing(SQLite::Database& database, std::int64_t variant, const StoredTiming& t) {
+  SQLite::Statement insert(database,
+                           "INSERT INTO timing (variant_id, context, batch, method, median_us, low_us, high_us, "
+                           "samples, floor_bytes, clock_mhz, flags, estimated, raw) "
+                           "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+  bind_all(insert, variant, t.context, t.batch, t.method, t.median_us, t.low_us, t.high_us,
+           static_cast<int>(t.samples_us.size()), static_cast<std::int64_t>(t.floor_bytes), t.clock_mhz, t.flags,
+           int{t.estimated}, json(t.samples_us).dump());
+  insert.exec();
+}
+
+}  // namespace
+
+std::int64_t Store::put(const StoredVariant& v, const std::vector<StoredTiming>& timings) {
   return guarded(file_, [&] {
     SQLite::Transaction transaction(*database_, SQLite::TransactionBehavior::IMMEDIATE);
     SQLite::Statement remove(*database_,
@@ -205,6 +220,7 @@ std::int64_t Store::put(const StoredVariant& v) {
     bind_variant(insert, v);
     insert.exec();
     const std::int64_t id = database_->getLastInsertRowid();
+    for (const StoredTiming& timing : timings) insert_timing(*database_, id, timing);
     transaction.commit();
     return id;
   });
@@ -224,14 +240,7 @@ void Store::put_timing(std::int64_t variant, const StoredTiming& t) {
     SQLite::Statement remove(*database_, "DELETE FROM timing WHERE variant_id = ? AND context = ? AND batch = ?");
     bind_all(remove, variant, t.context, t.batch);
     remove.exec();
-    SQLite::Statement insert(*database_,
-                             "INSERT INTO timing (variant_id, context, batch, method, median_us, low_us, high_us, "
-                             "samples, floor_bytes, clock_mhz, flags, estimated, raw) "
-                             "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
-    bind_all(insert, variant, t.context, t.batch, t.method, t.median_us, t.low_us, t.high_us,
-             static_cast<int>(t.samples_us.size()), static_cast<std::int64_t>(t.floor_bytes), t.clock_mhz, t.flags,
-             int{t.estimated}, json(t.samples_us).dump());
-    insert.exec();
+    insert_timing(*database_, variant, t);
     transaction.commit();
   });
 }

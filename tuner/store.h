@@ -135,8 +135,9 @@ class Store {
   std::int64_t add(const StoredEnvironment& environment);
   std::int64_t add(const StoredProblem& problem);
 
-  /// Writes a variant's result, replacing an earlier one with the same key and its times. Returns its id.
-  std::int64_t put(const StoredVariant& variant);
+  /// Writes a variant's result with its times in one transaction, replacing an earlier one with the same key and its
+  /// times. Returns its id.
+  std::int64_t put(const StoredVariant& variant, const std::vector<StoredTiming>& timings = {});
   void set_status(std::int64_t variant, Status status, const std::string& reason);
   void put_timing(std::int64_t variant, const StoredTiming& timing);
   /// Replaces the winners of these problems in one environment.

@@ -81,8 +81,9 @@ Store::Store(const std::filesystem::path& file, Access access) : file_(file) {
 Store::~Store() = default;
 
 void Store::check_schema(Access access) {
-  const int version = pragma(*database_, "user_version");
+  // In this order: another sweep may be creating the tables, and numbers them in the same transaction.
   const bool empty = !has_tables(*database_);
+  const int version = pragma(*database_, "user_version");
   if (!empty && pragma(*database_, "application_id") != application_id)
     throw UsageError(fmt::format("{}: a database of another program; give another --db", file_.string()));
   if (version > schema_version)

@@ -150,7 +150,9 @@ class ProblemSweep {
     if (setup_.runner != nullptr) {
       settle_finalists();
       choose();
+      const auto retiming = Clock::now();
       report_.alarms = retime_winners(setup_, request_, problem_, report_.problem_id, patience());
+      report_.seconds.device += seconds_since(retiming);
     }
     report_.seconds.wall = seconds_since(start);
     return report_;
@@ -278,7 +280,8 @@ class ProblemSweep {
       variant.resources = binary.kernels;
       variant.compile_seconds = binary.seconds;
       variant.verify_error.reset();
-      variant.id = setup_.store.put(variant);
+      // What runs next is stored with its outcome: one commit a variant.
+      if (setup_.runner == nullptr || binary.status != CompileStatus::ok) variant.id = setup_.store.put(variant);
     }
     if (binary.status != CompileStatus::ok) {
       ++counts().failed;
@@ -311,15 +314,17 @@ class ProblemSweep {
       variant.verify_error = outcome.verification.relative_l2;
       variant.verify_tolerance = error_bound(problem_);
     }
-    if (outcome.status != RunStatus::ok || run.verify)
-      variant.id = setup_.store.put(variant);
-    else
+    std::vector<StoredTiming> timings;
+    if (outcome.status == RunStatus::ok)
+      for (const ShapeTiming& timing : outcome.timings) timings.push_back(stored(timing, problem_, setup_.estimated));
+    if (outcome.status != RunStatus::ok || run.verify) {
+      variant.id = setup_.store.put(variant, timings);
+    } else {
       setup_.store.set_status(variant.id, Status::verified, screened);
+      for (const StoredTiming& timing : timings) setup_.store.put_timing(variant.id, timing);
+    }
     outcome.status == RunStatus::ok ? ++counts().verified : ++counts().failed;
-    if (outcome.status != RunStatus::ok) return;
-    for (const ShapeTiming& timing : outcome.timings)
-      setup_.store.put_timing(variant.id, stored(timing, problem_, setup_.estimated));
-    ++counts().timed;
+    if (outcome.status == RunStatus::ok) ++counts().timed;
   }
 
   Patience patience() const {
