@@ -20,7 +20,11 @@ constexpr double tolerated = 0.02;
 
 KernelLaunch kernel_launch(const char* kernel, const Launch& l) {
   const auto count = [](int n) { return static_cast<unsigned>(n); };
-  return {kernel, {count(l.grid_x), count(l.grid_y), count(l.grid_z)}, count(l.block_x), count(l.dynamic_lds_bytes)};
+  return {kernel,
+          {count(l.grid_x), count(l.grid_y), count(l.grid_z)},
+          count(l.block_x),
+          count(l.dynamic_lds_bytes),
+          l.dependent};
 }
 
 Plan plan_of(const tables::LaunchPlan& shipped) {

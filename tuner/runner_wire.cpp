@@ -95,7 +95,7 @@ Timing timing_from_json(const json& object) {
 json to_json(const Plan& plan) {
   json launches = json::array();
   for (const KernelLaunch& launch : plan.launches)
-    launches.push_back({launch.kernel, launch.grid, launch.block, launch.dynamic_lds_bytes});
+    launches.push_back({launch.kernel, launch.grid, launch.block, launch.dynamic_lds_bytes, launch.dependent});
   return {{"launches", launches},
           {"splits", {plan.num_splits, plan.min_keys_per_split}},
           {"bytes", {plan.partial_out_bytes, plan.partial_lse_bytes, plan.split_done_bytes}}};
@@ -104,7 +104,7 @@ json to_json(const Plan& plan) {
 Plan launch_plan_from_json(const json& object) {
   Plan plan;
   for (const json& launch : object.at("launches"))
-    plan.launches.push_back({launch[0], launch[1].get<std::array<unsigned, 3>>(), launch[2], launch[3]});
+    plan.launches.push_back({launch[0], launch[1].get<std::array<unsigned, 3>>(), launch[2], launch[3], launch[4]});
   const json &splits = object.at("splits"), &bytes = object.at("bytes");
   plan.num_splits = splits[0], plan.min_keys_per_split = splits[1];
   plan.partial_out_bytes = bytes[0], plan.partial_lse_bytes = bytes[1], plan.split_done_bytes = bytes[2];

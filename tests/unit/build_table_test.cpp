@@ -74,6 +74,19 @@ TEST_CASE("a row carries the evidence of its winner") {
   CHECK(row.evidence.max_regret == 0);
 }
 
+TEST_CASE("a row says how much of its space was pruned, failed and left alone") {
+  Database db;
+  db.tune(environment("hiprtc 6.4"), 64);
+  const auto e = db.store.add(environment("hiprtc 6.4"));
+  const auto p = db.store.add(StoredProblem{"verify_shared_kv", Problem{64, 64, 16, 4, 8, false}});
+  db.timed(e, p, 256, 5, past, false);  // of other templates: no part of this space
+  db.store.put_space(e, p, {10, "guided, seed 1, budget 2", {{"too wide", 90, {}}, {"too narrow", 3, {}}}});
+  const Evidence evidence = build_table(db.store, "gfx950", present).rows.at(0).evidence;
+  CHECK(evidence.pruned == 93);
+  CHECK(evidence.candidates == 2);
+  CHECK(evidence.untried == 8);
+}
+
 TEST_CASE("the newest compiler's environment fills a cell, whatever was stored first") {
   const bool newest_first = GENERATE(false, true);
   Database db;

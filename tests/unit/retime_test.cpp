@@ -50,6 +50,7 @@ TEST_CASE("the row gives the configuration and the launches that the sweep timed
     CHECK(user.plan.launches[i].grid == swept.launches[i].grid);
     CHECK(user.plan.launches[i].block == swept.launches[i].block);
     CHECK(user.plan.launches[i].dynamic_lds_bytes == swept.launches[i].dynamic_lds_bytes);
+    CHECK(user.plan.launches[i].dependent == swept.launches[i].dependent);
   }
 }
 

@@ -91,6 +91,20 @@ TEST_CASE("isolated or not, outcomes are the same") {
   CHECK(wire::to_json(a) == wire::to_json(b));
 }
 
+TEST_CASE("a launch that a table decided reaches the runner process whole") {
+  VariantJob shipped = job(64);
+  CHECK_FALSE(wire::job_from_json(wire::to_json(shipped)).plan);
+  shipped.plan = Plan{{{"stage1", {2, 3, 4}, 256, 1024}, {"stage2", {5, 6, 7}, 128, 64, true}}, 9, 128, 10, 11, 12};
+  const auto wired = wire::to_json(shipped);
+  const VariantJob received = wire::job_from_json(wired);
+  REQUIRE(received.plan);
+  CHECK(wire::to_json(received) == wired);
+  CHECK(received.plan->launches.at(1).dependent);
+  CHECK(received.plan->launches.at(1).grid == std::array<unsigned, 3>{5, 6, 7});
+  CHECK(received.plan->num_splits == 9);
+  CHECK(received.plan->split_done_bytes == 12);
+}
+
 TEST_CASE("crash, abort, hang and fault become typed outcomes and the next variant runs") {
   FakeDeviceFixture fake(R"({"variants": [{"match": {"BLOCK_N": 16}, "fault": "segv"},
                                           {"match": {"BLOCK_N": 32}, "fault": "abort"},

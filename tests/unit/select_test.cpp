@@ -104,6 +104,33 @@ TEST_CASE("of many equals only the first eight race") {
   CHECK(chosen.front() == 0);
 }
 
+PointTime moving(int context, double us) {
+  PointTime time{{context, 1}, us, us, us};
+  time.trusted = false;
+  return time;
+}
+
+TEST_CASE("a time taken while the device moved wins nothing and spoils nothing") {
+  const std::vector<Candidate> candidates = {{config(1), 0, {time(8192, 10), moving(16384, 1)}},
+                                             {config(2), 0, {time(8192, 11), time(16384, 20)}},
+                                             {config(4), 0, {time(8192, 11.5), time(16384, 21)}}};
+  const auto choices = select(candidates);
+  REQUIRE(choices.size() == 1);
+  CHECK(choices[0].winner.config == config(2));
+  CHECK(choices[0].winner.ratio == Catch::Approx(1));  // over the best that counts
+  CHECK(choices[0].ranking.size() == 2);
+  CHECK(select({candidates[0]}).empty());
+}
+
+TEST_CASE("a moving time keeps nobody else out of the race, and its owner may race again") {
+  // 1 seems ten times as fast as it is; without care nothing else would be near the best.
+  CHECK(finalists({{config(1), 0, {moving(8192, 1)}},
+                   {config(2), 0, {time(8192, 10)}},
+                   {config(4), 0, {time(8192, 10.5)}},
+                   {config(8), 0, {moving(8192, 30)}}}) == std::vector<std::size_t>{0, 1, 2});
+  CHECK(finalists({{config(1), 0, {moving(8192, 10)}}, {config(2), 0, {moving(8192, 10.5)}}}).size() == 2);
+}
+
 TEST_CASE("no times, no winner") {
   CHECK(select({}).empty());
   CHECK(select({{config(1), 0, {}}}).empty());

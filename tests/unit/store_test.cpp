@@ -187,6 +187,74 @@ TEST_CASE("an estimate cannot win beside measured times, and loses its crown whe
   CHECK_THAT(direct_sql(folder, "UPDATE environment SET estimated = 0"), ContainsSubstring("does not change"));
 }
 
+TEST_CASE("a time that still moved cannot win, by whatever way it comes") {
+  const Folder folder;
+  Store store(folder.db(), Access::create);
+  const auto problem = store.add(draft);
+  const auto id = timed(store, measured, 4, 20);
+  for (const char* flags : {"unsettled", "drift", "unsettled drift wide", "wide drift throttled"}) {
+    StoredTiming moving = timing(20);
+    moving.flags = flags;
+    CHECK_FALSE(trusted(moving));
+    store.put_winners(store.add(measured), {problem}, {{id, 8192, 8192, "best"}});
+    store.put_timing(id, moving);
+    CHECK(count(folder, "winner") == 0);
+    CHECK_THAT(direct_sql(folder, promote(id)), ContainsSubstring("still moving cannot win"));
+    CHECK_THROWS_AS(store.put_winners(store.add(measured), {problem}, {{id, 8192, 8192, "best"}}), UsageError);
+    store.put_timing(id, timing(20));
+  }
+  StoredTiming wide = timing(20);
+  wide.flags = "wide launch_overhead throttled";
+  CHECK(trusted(wide));
+  store.put_timing(id, wide);
+  store.put_winners(store.add(measured), {problem}, {{id, 8192, 8192, "best"}});
+  CHECK(count(folder, "winner") == 1);
+}
+
+TEST_CASE("what a space holds is replaced by the next sweep, and reasons are counts") {
+  const Folder folder;
+  Store store(folder.db(), Access::create);
+  const auto e = store.add(measured), p = store.add(draft);
+  CHECK_FALSE(store.space(e, p));
+  Config example;
+  example.block_n = 512;
+  store.put_space(e, p, {80, "exhaustive", {{"too wide", 6000, example}, {"too deep", 7, {}}}});
+  store.put_space(e, p, {60, "guided, seed 1", {{"too deep", 9, {}}, {"too wide", 5000, example}}});
+  const auto space = store.space(e, p);
+  REQUIRE(space);
+  CHECK(space->legal == 60);
+  CHECK(space->search == "guided, seed 1");
+  CHECK(space->pruned_count() == 5009);
+  REQUIRE(space->pruned.size() == 2);
+  CHECK(space->pruned[0].reason == "too wide");
+  CHECK(space->pruned[0].example == example);
+}
+
+TEST_CASE("times through the table are replaced, and end with the times that they were compared with") {
+  const Folder folder;
+  Store store(folder.db(), Access::create);
+  const auto id = timed(store, measured, 4, 20);
+  store.put_retiming(id, {8192, 1, 20, 19.9, 20.1, 22, 21.9, 22.1});
+  store.put_retiming(id, {8192, 1, 20, 19.9, 20.1, 21, 20.9, 21.1});
+  REQUIRE(store.retimings(id).size() == 1);
+  CHECK(store.retimings(id)[0].table_us == 21);
+  CHECK(store.retimings(id)[0].swept_high_us == 20.1);
+  store.put_timing(id, timing(19));
+  CHECK(store.retimings(id).empty());
+}
+
+TEST_CASE("a variant and its times are one commit, and a refused time leaves no variant") {
+  const Folder folder;
+  Store store(folder.db(), Access::create);
+  StoredTiming other = timing(30);
+  other.batch = 8;
+  const auto id = store.put(variant(store, measured, 4, Status::verified), {timing(20), other});
+  CHECK(store.timings(id).size() == 2);
+  CHECK_THROWS_AS(store.put(variant(store, measured, 8, Status::verified), {timing(20), timing(-1)}), UsageError);
+  CHECK(count(folder, "variant") == 1);
+  CHECK(count(folder, "timing") == 2);
+}
+
 TEST_CASE("a winner that fails later is no winner any more") {
   const Folder folder;
   Store store(folder.db(), Access::create);
@@ -215,6 +283,15 @@ TEST_CASE("a database of a newer schema is refused and left as it is") {
   REQUIRE(direct_sql(folder, "PRAGMA user_version = 99").empty());
   CHECK_THROWS_MATCHES(Store(folder.db(), Access::create), UsageError,
                        MessageMatches(ContainsSubstring("schema 99 is newer than this headtune's 2")));
+}
+
+TEST_CASE("a database of an older schema is refused with one line") {
+  const Folder folder;
+  { Store store(folder.db(), Access::create); }
+  REQUIRE(direct_sql(folder, "PRAGMA user_version = 1").empty());
+  for (const Access access : {Access::create, Access::read_only})
+    CHECK_THROWS_MATCHES(Store(folder.db(), access), UsageError,
+                         MessageMatches(ContainsSubstring("schema 1 is older than this headtune's 2; sweep into a")));
 }
 
 TEST_CASE("what is not a headtune database is refused and left as it is") {
