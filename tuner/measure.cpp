@@ -146,13 +146,15 @@ class TimingOnly {
 };
 
 /// A model's times have no noise and no cache state: one call says everything.
-Timing estimate(Bench& bench, const Enqueue& enqueue) {
+Timing estimate(const hip::Device& device, Bench& bench, const Enqueue& enqueue) {
   Timing timing;
+  if (device.take_counters) device.take_counters();
   timing.median_us = bench.time([&] { enqueue(bench.stream.get(), 0); });
   timing.samples_us = {timing.median_us};
   timing.interval = {timing.median_us, timing.median_us};
   timing.method = "estimated";
   timing.gpu_us = timing.median_us;
+  if (device.take_counters) timing.counters = device.take_counters();
   return timing;
 }
 
@@ -208,7 +210,7 @@ std::vector<Timing> race(const hip::Device& device, std::span<const Enqueue> can
   const TimingOnly timing_only(device);
   std::vector<Timing> timings;
   if (device.estimated) {
-    for (const Enqueue& enqueue : candidates) timings.push_back(estimate(bench, enqueue));
+    for (const Enqueue& enqueue : candidates) timings.push_back(estimate(device, bench, enqueue));
     return timings;
   }
   std::vector<Subject> subjects;

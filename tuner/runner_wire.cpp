@@ -72,7 +72,8 @@ json to_json(const Timing& t) {
           {"drift", t.drift},
           {"converged", t.converged},
           {"outraced", t.outraced},
-          {"gpu_us", t.gpu_us}};
+          {"gpu_us", t.gpu_us},
+          {"counters", t.counters}};
 }
 
 Timing timing_from_json(const json& object) {
@@ -89,6 +90,7 @@ Timing timing_from_json(const json& object) {
   t.converged = object.at("converged");
   t.outraced = object.at("outraced");
   t.gpu_us = object.at("gpu_us");
+  t.counters = object.at("counters").get<std::map<std::string, long long>>();
   return t;
 }
 

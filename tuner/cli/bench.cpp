@@ -50,8 +50,17 @@ json cell_json(const Problem& problem, const BenchCell& cell, const MemoryRates&
                 {"floor_bytes", cell.bytes},
                 {"read_floor_us", cell.floor_us(rates.read)},
                 {"copy_floor_us", cell.floor_us(rates.copy)}};
+  if (!cell.verify.counters.empty()) value["verify_shared_kv"]["counters"] = cell.verify.counters;
   if (!cell.extend.samples_us.empty()) value["extend_attention"] = timing_json(cell.extend);
   return value;
+}
+
+/// "one CU: 52 l2_lines, 0 lds_conflict_cycles, ..." for simulated devices, else empty.
+std::string counters_text(const Timing& timing) {
+  std::string text;
+  for (const auto& [name, count] : timing.counters)
+    text += fmt::format("{}{} {}", text.empty() ? "                   one CU: " : ", ", count, name);
+  return text.empty() ? "" : text + "\n";
 }
 
 constexpr const char* columns =
@@ -66,7 +75,8 @@ std::string cell_text(const BenchCell& cell, const MemoryRates& rates) {
   return fmt::format("{:7} {:>8} {:12.1f} {:10.1f} {:7.0f}% {:7.0f}% {:13.1f}{}{}{}\n", cell.shape.batch,
                      count_text(cell.shape.context), cell.verify.median_us, cell.floor_us(rates.read),
                      100 * cell.share(rates.read), 100 * cell.share(rates.copy), cell.read.median_us, extend,
-                     flags.empty() ? "" : "  ", flags);
+                     flags.empty() ? "" : "  ", flags) +
+         counters_text(cell.verify);
 }
 
 /// Says which row of the table the cells below took, whenever it is another one.

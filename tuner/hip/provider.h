@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,6 +37,8 @@ struct Device {
   std::string target = {};                  ///< "gfx942:sramecc+", "sm_90"
   bool estimated = false;                   ///< times come from a model, not from a clock
   void (*set_timing_only)(bool) = nullptr;  ///< simulator: launches take time but compute nothing
+  /// Simulator: instructions, cache lines and bank conflicts of what was timed since the last call; of one CU.
+  std::map<std::string, long long> (*take_counters)() = nullptr;
   std::string (*fault_text)() = nullptr;    ///< simulator: kernel, instruction, lane and address of the last fault
 };
 

@@ -47,6 +47,7 @@ Device open_sim(std::string_view spec, std::string_view argument, const Provider
   device.target = sim::device_models()[static_cast<std::size_t>(device.ordinal)].facts->name;
   device.estimated = true;
   device.set_timing_only = sim::set_timing_only;
+  device.take_counters = sim::take_counters;
   device.fault_text = [] { return sim::last_fault_text(); };
   return device;
 }

@@ -40,5 +40,6 @@ void set_timing_only(bool on) {
 }
 
 const Estimate& last_estimate() { return device().last_estimate(); }
+std::map<std::string, long long> take_counters() { return device().take_counters(); }
 
 }  // namespace headtune::sim

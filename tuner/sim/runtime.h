@@ -46,4 +46,7 @@ void set_timing_only(bool on);
 /// The cycle model's figures of the launch that was timed last on the current device.
 const Estimate& last_estimate();
 
+/// Counters (counters_of) of everything timed on the current device since it was last asked for.
+std::map<std::string, long long> take_counters();
+
 }  // namespace headtune::sim

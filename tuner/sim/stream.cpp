@@ -89,6 +89,7 @@ double SimDevice::launch_microseconds(const Launch& launch) {
     }
   }
   last_estimate_ = found->second;
+  for (const auto& [name, count] : counters_of(last_estimate_)) counters_[name] += count;
   return last_estimate_.microseconds;
 }
 

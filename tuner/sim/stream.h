@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -42,6 +43,8 @@ class SimDevice {
   double microseconds(const Operation& operation);
 
   const Estimate& last_estimate() const { return last_estimate_; }
+  /// Of the launches timed since it was last asked for, by name.
+  std::map<std::string, long long> take_counters() { return std::exchange(counters_, {}); }
 
  private:
   void copy(const Copy& copy);
@@ -53,6 +56,7 @@ class SimDevice {
   std::uint64_t host_writes_ = 0;
   std::map<std::string, Estimate> estimates_;
   Estimate last_estimate_;
+  std::map<std::string, long long> counters_;
 };
 
 /// An in-order queue. Work before the first event is never timed: nothing can ask for it.

@@ -347,4 +347,13 @@ Estimate estimate(const Launch& launch, Memory& memory, const DeviceModel& devic
   return Cu(placed, device, options, sharing, last).run();
 }
 
+std::map<std::string, long long> counters_of(const Estimate& e) {
+  const auto count = [](std::uint64_t n) { return static_cast<long long>(n); };
+  return {{"instructions", count(e.instructions)},
+          {"memory_lines", count(e.memory_lines)},
+          {"l2_lines", count(e.l2_lines)},
+          {"lds_conflict_cycles", count(e.lds_conflict_cycles)},
+          {"cycles", count(e.cycles)}};
+}
+
 }  // namespace headtune::sim

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <string>
 
 #include "tuner/sim/device.h"
 #include "tuner/sim/launch.h"
@@ -25,6 +27,9 @@ struct Estimate {
   std::uint32_t sharing_percent = 100;   ///< CUs that read each line, times 100
   int resident_workgroups = 0;           ///< occupancy
 };
+
+/// What tells two kernels apart beside their time, by name. Of the simulated CU, as Estimate has them.
+std::map<std::string, long long> counters_of(const Estimate& estimate);
 
 struct TimingOptions {
   /// Workgroups of the CU beyond this many executed instructions are extrapolated.
