@@ -372,8 +372,15 @@ TEST_CASE("workgroups that read the same data are faster than those that do not"
       REQUIRE(launch(code.function("k"), {{304, 1, 1}, {256, 1, 1}}, nullptr, y.data, x.data, stride) == hip::success);
     });
   };
-  const double apart = time_of(32 * 256), together = time_of(0);
+  const double apart = time_of(32 * 256);
+  const auto counters_apart = sim::take_counters();
+  const double together = time_of(0);
+  const auto counters_together = sim::take_counters();
   sim::set_timing_only(false);
+  CHECK(counters_apart.at("instructions") == counters_together.at("instructions"));
+  CHECK(counters_apart.at("instructions") > 32);
+  CHECK(counters_apart.at("lds_conflict_cycles") == 0);
+  CHECK(sim::take_counters().empty());
   CHECK(sim::last_estimate().sharing_percent == 1600);
   CHECK(together < 0.8 * apart);
 }
