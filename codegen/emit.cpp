@@ -65,11 +65,12 @@ std::string header_row(const TunedRow& tuned) {
   const TableRow& r = tuned.row;
   std::string text;
   for (const std::string& line : provenance(tuned)) text += "    // " + line + "\n";
+  const std::string extend_below = r.extend_below > 0 ? fmt::format(", {}", r.extend_below) : "";
   return text +
-         fmt::format("    {{{}, {}, {}, {}, {}, {}, {}, {}, {}, DType::{}, DType::{}, {}, {}, {}, config({})}},\n",
+         fmt::format("    {{{}, {}, {}, {}, {}, {}, {}, {}, {}, DType::{}, DType::{}, {}, {}, {}, config({}){}}},\n",
                      r.cu_count, r.wave_size, r.head_dim, r.v_head_dim, r.kv_group_num, r.num_kv_heads, r.extend_len,
                      r.has_kv_heads, r.is_causal, dtype_name(r.dtype), dtype_name(r.kv_dtype), r.context_min,
-                     r.context_max, r.estimated, knob_values(r.config));
+                     r.context_max, r.estimated, knob_values(r.config), extend_below);
 }
 
 /// The row that stands for a head_dim where a format has room for only one: most points, then the fixed order.
@@ -142,7 +143,7 @@ std::string emit_header(TunedTable table) {
   text +=
       "/// CUs, wave, head_dim, v_head_dim, KV group, KV heads, extend_len, several KV heads, causal, dtype, KV "
       "dtype,\n"
-      "/// contexts, estimated, configuration\n";
+      "/// contexts, estimated, configuration, shorter prefixes are faster through extend_attention\n";
   text += "inline constexpr TableRow verify_shared_kv[] = {\n";
   for (const TunedRow& row : table.rows) text += header_row(row);
   return text + fmt::format("}};\n\n}}  // namespace headtune::tables::{}\n", arch);

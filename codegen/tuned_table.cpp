@@ -100,4 +100,11 @@ const char* dtype_name(DType type) {
   return "unknown";
 }
 
+int extend_below(const Evidence& evidence) {
+  const auto& all = evidence.extend_below;
+  const auto least = std::min_element(all.begin(), all.end(),
+                                      [](const ExtendBelow& a, const ExtendBelow& b) { return a.keys < b.keys; });
+  return least == all.end() ? 0 : least->keys;
+}
+
 }  // namespace headtune

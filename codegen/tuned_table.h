@@ -22,6 +22,12 @@ struct CellTime {
   long long floor_bytes = 0;  ///< bytes that any method must move: K and V of the prefix once, Q, output
 };
 
+/// The shortest prefix, in keys, for which the tuned kernel is faster than extend_attention, at one batch; 0: always.
+struct ExtendBelow {
+  int batch = 0;
+  int keys = 0;
+};
+
 /// Why a row may be trusted.
 struct Evidence {
   std::string provider;     ///< "rocm", "cuda", "sim"
@@ -42,7 +48,13 @@ struct Evidence {
   double max_regret = 0;  ///< worst loss against a context's own best configuration
   std::string reason;     ///< "best", "tie: incumbent", ...
   std::vector<CellTime> times;
+  std::vector<ExtendBelow> extend_below;  ///< by batch; empty where it was not looked for
 };
+
+/// The shortest prefix, in keys, from which on the tuned kernel is faster at some batch: shorter ones are faster through
+/// extend_attention at every batch that was tried. 0: none are, or nothing was tried.
+int extend_below(const Evidence& evidence);
+
 
 struct TunedRow {
   TableRow row;

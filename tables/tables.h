@@ -158,7 +158,7 @@ constexpr Match lookup(const Rows& table, const Problem& problem, const DeviceKe
     return Match{default_config(problem, arch_of(device)), MatchLevel::default_config, 0, 0, 0, 0, false};
   const MatchLevel level = best_distance.cu_count == 0 ? MatchLevel::exact : MatchLevel::nearest_cu_count;
   return Match{best->config,      level,          best->cu_count, best->extend_len, best->context_min,
-               best->context_max, best->estimated};
+               best->context_max, best->estimated, best->extend_below};
 }
 
 /// The same over the tables that headtune ships.

@@ -62,6 +62,7 @@ struct Results {
   std::map<std::int64_t, std::vector<StoredTiming>> timings;
   BestTimes best;
   std::optional<StoredSpace> space;
+  std::map<std::int64_t, std::vector<ExtendBelow>> extend_below;
 };
 
 Results results_of(const Store& store, std::int64_t environment, std::int64_t problem) {
@@ -69,6 +70,7 @@ Results results_of(const Store& store, std::int64_t environment, std::int64_t pr
   results.space = store.space(environment, problem);
   for (StoredVariant& variant : store.variants(environment, problem)) {
     results.timings[variant.id] = store.timings(variant.id);
+    results.extend_below[variant.id] = store.extend_below(variant.id);
     // Screening times of variants that did not reach the race were taken differently.
     if (variant.status == Status::timed)
       for (const StoredTiming& timing : results.timings[variant.id])
@@ -142,6 +144,8 @@ TunedRow tuned_row(const StoredEnvironment& environment, const Problem& problem,
   e.template_hash = variant.template_hash;
   e.verify_error = variant.verify_error.value_or(-1), e.verify_tolerance = variant.verify_tolerance;
   e.times = cell_times(results, winner, baseline);
+  e.extend_below = results.extend_below.at(winner.variant);
+  tuned.row.extend_below = extend_below(e);
   for (const StoredTiming& t : results.timings.at(winner.variant))
     if (t.context == winner.context_min) e.method = t.method;
   count_space(results, e);

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "codegen/tuned_table.h"
 #include "headtune/config.h"
 #include "tuner/toolchain.h"
 
@@ -146,6 +147,7 @@ class Store {
   /// Replaces what an earlier sweep of the problem said.
   void put_space(std::int64_t environment, std::int64_t problem, const StoredSpace& space);
   void put_retiming(std::int64_t variant, const StoredRetiming& retiming);
+  void put_extend_below(std::int64_t variant, const ExtendBelow& found);
   void erase(std::int64_t variant);
   /// Bounds the file's size; tests fill the disk with it.
   void limit_pages(int pages);
@@ -161,6 +163,8 @@ class Store {
   std::optional<StoredSpace> space(std::int64_t environment, std::int64_t problem) const;
   /// By context and batch.
   std::vector<StoredRetiming> retimings(std::int64_t variant) const;
+  /// By batch.
+  std::vector<ExtendBelow> extend_below(std::int64_t variant) const;
 
  private:
   void create_schema();

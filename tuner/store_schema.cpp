@@ -90,6 +90,13 @@ CREATE TABLE retiming (         -- a winner in one race with itself as a user of
   PRIMARY KEY (variant_id, context, batch)
 );
 
+CREATE TABLE extend_below (     -- prefixes for which a winner is slower than extend_attention
+  variant_id INTEGER NOT NULL REFERENCES variant ON DELETE CASCADE,
+  batch INTEGER NOT NULL,
+  keys INTEGER NOT NULL CHECK (keys >= 0),  -- shorter than this; 0: none
+  PRIMARY KEY (variant_id, batch)
+);
+
 CREATE VIEW moving AS           -- times taken while the device had not settled, or that still had a trend
 SELECT variant_id, context, batch FROM timing
 WHERE ' ' || flags || ' ' LIKE '% unsettled %' OR ' ' || flags || ' ' LIKE '% drift %';

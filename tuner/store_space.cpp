@@ -94,4 +94,22 @@ std::vector<StoredRetiming> Store::retimings(std::int64_t variant) const {
   });
 }
 
+void Store::put_extend_below(std::int64_t variant, const ExtendBelow& found) {
+  guarded(file_, [&] {
+    SQLite::Statement replace(*database_, "REPLACE INTO extend_below (variant_id, batch, keys) VALUES (?, ?, ?)");
+    bind_all(replace, variant, found.batch, found.keys);
+    replace.exec();
+  });
+}
+
+std::vector<ExtendBelow> Store::extend_below(std::int64_t variant) const {
+  return guarded(file_, [&] {
+    std::vector<ExtendBelow> all;
+    SQLite::Statement row(*database_, "SELECT batch, keys FROM extend_below WHERE variant_id = ? ORDER BY batch");
+    bind_all(row, variant);
+    while (row.executeStep()) all.push_back({row.getColumn(0).getInt(), row.getColumn(1).getInt()});
+    return all;
+  });
+}
+
 }  // namespace headtune

@@ -11,6 +11,7 @@
 
 #include "codegen/render.h"
 #include "tables/tables.h"
+#include "tuner/extend_below.h"
 #include "tuner/interrupt.h"
 #include "tuner/op.h"
 #include "tuner/retime.h"
@@ -152,6 +153,7 @@ class ProblemSweep {
       choose();
       const auto retiming = Clock::now();
       report_.alarms = retime_winners(setup_, request_, problem_, report_.problem_id, patience());
+      find_extend_below(setup_, request_, problem_, report_.problem_id, patience());
       report_.seconds.device += seconds_since(retiming);
     }
     report_.seconds.wall = seconds_since(start);

@@ -60,24 +60,33 @@ json space_json(const Evidence& e) {
   return space;
 }
 
+json extend_below_json(const std::vector<ExtendBelow>& all) {
+  json list = json::array();
+  for (const ExtendBelow& one : all) list.push_back({{"batch", one.batch}, {"keys", one.keys}});
+  return list;
+}
+
 json evidence_json(const Evidence& e, bool estimated) {
   json times = json::array();
   for (const CellTime& time : e.times) times.push_back(time_json(time));
-  return {{"estimated", estimated},
-          {"device",
-           {{"provider", e.provider},
-            {"name", e.device_name},
-            {"features", e.features},
-            {"driver", e.driver},
-            {"runtime", e.runtime},
-            {"compiler", e.compiler}}},
-          {"template_hash", e.template_hash},
-          {"method", e.method},
-          {"verification", {{"error", fraction(e.verify_error)}, {"tolerance", fraction(e.verify_tolerance)}}},
-          {"space", space_json(e)},
-          {"selection", {{"ratio", fraction(e.ratio)}, {"max_regret", fraction(e.max_regret)}, {"reason", e.reason}}},
-          {"noise", fraction(noise(e))},
-          {"times", times}};
+  json value = {
+      {"estimated", estimated},
+      {"device",
+       {{"provider", e.provider},
+        {"name", e.device_name},
+        {"features", e.features},
+        {"driver", e.driver},
+        {"runtime", e.runtime},
+        {"compiler", e.compiler}}},
+      {"template_hash", e.template_hash},
+      {"method", e.method},
+      {"verification", {{"error", fraction(e.verify_error)}, {"tolerance", fraction(e.verify_tolerance)}}},
+      {"space", space_json(e)},
+      {"selection", {{"ratio", fraction(e.ratio)}, {"max_regret", fraction(e.max_regret)}, {"reason", e.reason}}},
+      {"noise", fraction(noise(e))},
+      {"times", times}};
+  if (!e.extend_below.empty()) value["extend_below"] = extend_below_json(e.extend_below);
+  return value;
 }
 
 json row_json(const TunedRow& tuned) {
@@ -198,6 +207,10 @@ Evidence read_evidence(const Reader& evidence, const std::string& path) {
   e.ratio = evidence.child("selection").get<double>("ratio");
   e.max_regret = evidence.child("selection").get<double>("max_regret");
   e.reason = evidence.child("selection").get<std::string>("reason");
+  for (const json& one : evidence.get_or("extend_below", json::array())) {
+    const Reader below(one, path + ".extend_below");
+    e.extend_below.push_back({below.get<int>("batch"), below.get<int>("keys")});
+  }
   const json times = evidence.get<json>("times");
   for (std::size_t i = 0; i < times.size(); ++i)
     e.times.push_back(read_time(Reader(times[i], fmt::format("{}.times[{}]", path, i))));
@@ -209,6 +222,7 @@ TunedRow read_row(const json& value, const std::string& path) {
   TunedRow tuned{read_key(row.child("key")), read_evidence(row.child("evidence"), path + ".evidence"),
                  value.value("stale", false)};
   tuned.row.config = read_config(row.child("config"));
+  tuned.row.extend_below = extend_below(tuned.evidence);
   tuned.row.estimated = row.child("evidence").get<bool>("estimated");
   if (const std::string missing = missing_evidence(tuned); !missing.empty())
     throw UsageError(fmt::format("{} ({}): evidence.{}", path, describe(tuned.row), missing));

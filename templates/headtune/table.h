@@ -30,6 +30,7 @@ struct TableRow {
   int context_max = 0;
   bool estimated = false;  ///< ranked by simulated cycles, not by time on a device
   Config config;
+  int extend_below = 0;  ///< prefixes shorter than this, in keys, are faster through extend_attention; 0: none
 };
 
 /// What a look-up returns: always a usable configuration, and why it was chosen.
@@ -41,6 +42,7 @@ struct Match {
   int context_min = 0;  ///< tuned range of the row; 0 for the default
   int context_max = 0;
   bool estimated = false;
+  int extend_below = 0;  ///< as TableRow::extend_below
 };
 
 constexpr const char* match_level_text(MatchLevel level) {

@@ -44,7 +44,12 @@ TunedRow row(int head_dim, int context, int block_n) {
   return tuned;
 }
 
-TunedTable table() { return {"sm_89", {row(64, 8192, 256), row(64, 32768, 128), row(128, 8192, 64)}}; }
+TunedTable table() {
+  TunedTable table{"sm_89", {row(64, 8192, 256), row(64, 32768, 128), row(128, 8192, 64)}};
+  table.rows[2].evidence.extend_below = {{1, 512}, {8, 256}};
+  table.rows[2].row.extend_below = extend_below(table.rows[2].evidence);
+  return table;
+}
 
 std::string emit(const TunedTable& table, Format format) {
   switch (format) {
@@ -71,6 +76,14 @@ TEST_CASE("every format is what it was") {
   check_golden("sm_89.json", table_json(table()));
   check_golden("block_config.py", emit_python(table()));
   check_golden("tuned.csv", emit_csv(table()));
+}
+
+TEST_CASE("a look-up says below which context extend_attention is faster at every batch") {
+  const auto compiled = tables::rows("sm_89", tables::sm_89::verify_shared_kv);
+  const DeviceKey device{"sm_89", 256, 32};
+  CHECK(tables::lookup(compiled, {128, 128, 16, 4, 8, false}, device, 8192).extend_below == 256);
+  CHECK(tables::lookup(compiled, {64, 64, 16, 4, 8, false}, device, 8192).extend_below == 0);
+  CHECK(parse_table(table_json(table()), "again").rows[2].row.extend_below == 256);
 }
 
 TEST_CASE("the compiled header answers as the rows that it was made from") {

@@ -34,7 +34,7 @@ void run(const Options& options) {
   if (options.as_json) {
     const nlohmann::json value = {{"config", config_json(match.config)}, {"level", level},
                                   {"cu_count", match.cu_count},          {"context_min", match.context_min},
-                                  {"context_max", match.context_max},    {"estimated", match.estimated}};
+                                  {"context_max", match.context_max},    {"estimated", match.estimated},        {"extend_below", match.extend_below}};
     fmt::print("{}\n", value.dump(2));
     return;
   }
@@ -43,7 +43,9 @@ void run(const Options& options) {
           ? "no row"
           : fmt::format("row of {} CUs, extend_len {}, contexts {}..{}{}", match.cu_count, match.extend_len,
                         match.context_min, match.context_max, match.estimated ? ", estimated" : "");
-  fmt::print("{}  {} ({})\n", short_text(match.config), level, row);
+  const std::string below =
+      match.extend_below > 0 ? fmt::format("; below {} keys extend_attention is faster", match.extend_below) : "";
+  fmt::print("{}  {} ({}){}\n", short_text(match.config), level, row, below);
 }
 
 }  // namespace
