@@ -121,6 +121,18 @@ TEST_CASE("noisy gaps between launches do not hide the faster kernel") {
   CHECK(workspace.winner() == Workspace::block_n(1));
 }
 
+TEST_CASE("the table says below which context extend_attention is faster") {
+  Workspace workspace(1);
+  workspace.script(R"({"variants": [{"match": {"BLOCK_H": 1}, "time_us": 10, "us_per_kkey": 100}, {)" + match(0) +
+                   R"(, "time_us": 20}]})");
+  REQUIRE(workspace.sweep().exit == 0);
+  const Ended table = workspace.tool({"emit", "--from", workspace.database().string(), "--format", "json",
+                                      "--templates", workspace.templates().string()});
+  INFO(table.output);
+  // 10 us and 100 us per 1024 keys: 16 us at 64 keys, 22 us at 128.
+  CHECK(table.output.find(R"({"batch":1,"keys":128})") != std::string::npos);
+}
+
 TEST_CASE("a ramping clock does not decide, whichever variant comes first") {
   const std::string ramp = R"("clock": {"from": 0.6, "to": 1.0, "submissions": 40}, "noise": 0.002, )";
   Workspace first(2), last(2);
