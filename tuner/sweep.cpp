@@ -13,12 +13,12 @@
 #include "tables/tables.h"
 #include "tuner/extend_below.h"
 #include "tuner/interrupt.h"
-#include "tuner/op.h"
+#include "tuner/outcome.h"
 #include "tuner/retime.h"
 #include "tuner/retry.h"
 #include "tuner/search_guess.h"
 #include "tuner/space.h"
-#include "tuner/tolerance.h"
+#include "tuner/verdict.h"
 
 namespace headtune {
 namespace {
@@ -36,92 +36,6 @@ MeasureOptions screening() {
   options.preheat = {3, 0.03, 1, 60};
   options.stop = {0.03, 6, 12, 60'000};
   return options;
-}
-
-/// Constants of the rendered source, without its layout: "HEAD_DIM=64 BLOCK_H=4 ...".
-std::string defines_of(const std::string& source, const std::vector<std::string>& options) {
-  std::string defines;
-  constexpr std::string_view mark = "static constexpr int ";
-  for (std::size_t at = 0; (at = source.find(mark, at)) != std::string::npos;) {
-    at += mark.size();
-    std::string constant = source.substr(at, source.find(';', at) - at);
-    constant.erase(std::remove(constant.begin(), constant.end(), ' '), constant.end());
-    defines += (defines.empty() ? "" : " ") + constant;
-  }
-  for (const std::string& option : options)
-    if (option.rfind("-I", 0) != 0) defines += " " + option;
-  return defines;
-}
-
-Status status_of(const Binary& binary) {
-  switch (binary.status) {
-    case CompileStatus::ok:
-      return Status::compiled;
-    case CompileStatus::error:
-      return Status::compile_error;
-    case CompileStatus::crashed:
-      return Status::compile_crashed;
-    case CompileStatus::timed_out:
-      return Status::compile_timed_out;
-  }
-  return Status::compile_error;
-}
-
-Status status_of(RunStatus status) {
-  switch (status) {
-    case RunStatus::ok:
-      return Status::verified;
-    case RunStatus::verify_failed:
-      return Status::verify_failed;
-    case RunStatus::device_fault:
-      return Status::device_fault;
-    case RunStatus::unavailable:
-      return Status::unavailable;
-    case RunStatus::crashed:
-      return Status::crashed;
-    case RunStatus::timed_out:
-      return Status::timed_out;
-  }
-  return Status::crashed;
-}
-
-std::string reason_of(const Binary& binary) {
-  if (binary.status == CompileStatus::crashed) return fmt::format("compiler ended by signal {}", binary.signal);
-  if (binary.status == CompileStatus::timed_out) return "compiler killed after its time limit";
-  const auto error = binary.log.find("error:");
-  return binary.status == CompileStatus::ok ? "" : binary.log.substr(error == std::string::npos ? 0 : error, 400);
-}
-
-StoredTiming stored(const ShapeTiming& shape, const Problem& problem, bool estimated) {
-  const Timing& t = shape.timing;
-  const Case work = uniform_case("", shape.shape.batch, shape.shape.context, problem.extend_len);
-  return {shape.shape.context,
-          shape.shape.batch,
-          t.method,
-          t.median_us,
-          t.interval.low,
-          t.interval.high,
-          static_cast<long long>(byte_floor(problem, work)),
-          t.clock_mhz,
-          t.flags(),
-          estimated,
-          t.samples_us};
-}
-
-double error_bound(const Problem& problem) {
-  int keys = 1;
-  for (const Case& shape : quick_cases(problem)) keys = std::max(keys, shape.longest_prefix() + problem.extend_len);
-  return relative_l2_bound(tolerance(problem, keys));
-}
-
-/// Reasons with their numbers of configurations, most frequent first.
-std::vector<PrunedReason> by_reason(const std::vector<Pruned>& pruned) {
-  std::map<std::string, PrunedReason> reasons;
-  for (const Pruned& one : pruned) ++reasons.try_emplace(one.reason, one.reason, 0, one.config).first->second.count;
-  std::vector<PrunedReason> sorted;
-  for (const auto& [text, reason] : reasons) sorted.push_back(reason);
-  std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.count > b.count; });
-  return sorted;
 }
 
 /// Selection's objective up to a constant, which the other candidates decide; infinity without every time.
@@ -149,8 +63,7 @@ class ProblemSweep {
     report_.seconds.plan = seconds_since(start);
     work();
     if (setup_.runner != nullptr) {
-      settle_finalists();
-      choose();
+      decide(setup_, request_, incumbent_, patience(), report_, observer_);
       const auto retiming = Clock::now();
       report_.alarms = retime_winners(setup_, request_, problem_, report_.problem_id, patience());
       find_extend_below(setup_, request_, problem_, report_.problem_id, patience());
@@ -294,17 +207,13 @@ class ProblemSweep {
     observer_.step(counts(), "");
   }
 
-  VariantJob variant_job(const Config& config, std::vector<std::byte> code) const {
-    return {request_.op, problem_, config, request_.index_bits, std::move(code)};
-  }
-
   void verify_and_screen(Pending& pending, std::vector<std::byte> code) {
     StoredVariant& variant = pending.variant;
     RunPlan run;
     run.verify = !pending.verified;
     run.shapes = pending.verified ? missing_shapes(variant.id) : request_.shapes;
     run.measure = screening();
-    const VariantJob job = variant_job(variant.config, std::move(code));
+    const VariantJob job{request_.op, problem_, variant.config, request_.index_bits, std::move(code)};
     const RunOutcome outcome =
         run_settled([&](const RunPlan& plan) { return setup_.runner->run(job, plan); }, run, patience());
     // Ctrl-C reaches the runner too; its end then says nothing about the variant.
@@ -331,92 +240,6 @@ class ProblemSweep {
 
   Patience patience() const {
     return {.more = [this] { return !interrupted() && !trials_->out_of_time(); }};
-  }
-
-  TimedCandidates candidates() const {
-    return timed_candidates(setup_.store, setup_.environment, report_.problem_id, template_hash_);
-  }
-
-  /// Estimates do not vary, so screening was already the last word. Measured candidates near the best race once more.
-  void settle_finalists() {
-    const TimedCandidates known = candidates();
-    std::vector<std::size_t> best;
-    if (setup_.estimated)
-      for (std::size_t i = 0; i < known.variants.size(); ++i) best.push_back(i);
-    else
-      best = finalists(known.candidates);
-    if (!setup_.estimated) race(known, best);
-    for (std::size_t i = 0; i < known.variants.size(); ++i) {
-      const StoredVariant& variant = known.variants[i];
-      const bool is_best = std::find(best.begin(), best.end(), i) != best.end();
-      const auto present = setup_.store.find(variant);
-      if (!present || failed(present->status)) continue;
-      if (is_best || present->status != Status::timed)
-        setup_.store.set_status(variant.id, is_best ? Status::timed : Status::outraced, "");
-    }
-  }
-
-  /// Interleaved times of the finalists at every shape, replacing their screening times.
-  void race(const TimedCandidates& known, const std::vector<std::size_t>& best) {
-    const bool settled = std::all_of(best.begin(), best.end(), [&](std::size_t i) {
-      return known.variants[i].status == Status::timed && trusted(known.candidates[i]);
-    });
-    if (settled) return;
-    std::vector<VariantJob> jobs = finalist_jobs(known, best);
-    for (const TimedShape& shape : request_.shapes) {
-      if (interrupted()) throw Interrupted("interrupted; everything finished is kept, the same command goes on");
-      observer_.step(counts(),
-                     fmt::format("race of {} at context {}, batch {}", jobs.size(), shape.context, shape.batch));
-      const auto start = Clock::now();
-      const auto outcomes =
-          race_settled([&] { return setup_.runner->race(jobs, shape, MeasureOptions{}); }, patience());
-      report_.seconds.device += seconds_since(start);
-      for (std::size_t i = 0; i < outcomes.size(); ++i) put_race(known.variants[best[i]], outcomes[i]);
-    }
-  }
-
-  std::vector<VariantJob> finalist_jobs(const TimedCandidates& known, const std::vector<std::size_t>& best) {
-    std::vector<CompileJob> compile_jobs;
-    for (const std::size_t i : best) compile_jobs.push_back(compile_job(known.variants[i].config));
-    std::vector<VariantJob> jobs(best.size());
-    CompileQueue queue(setup_.compile, std::move(compile_jobs));  // from the cache
-    while (auto compiled = queue.next())
-      jobs[compiled->first] =
-          variant_job(known.variants[best[compiled->first]].config, std::move(compiled->second.code));
-    return jobs;
-  }
-
-  void put_race(const StoredVariant& variant, const RunOutcome& outcome) {
-    if (outcome.status != RunStatus::ok) return;  // its screening time stays
-    for (const ShapeTiming& timing : outcome.timings)
-      setup_.store.put_timing(variant.id, stored(timing, problem_, setup_.estimated));
-  }
-
-  void choose() {
-    const TimedCandidates known = candidates();
-    std::vector<Candidate> timed;
-    std::vector<StoredVariant> variants;
-    for (std::size_t i = 0; i < known.variants.size(); ++i)
-      if (known.variants[i].status == Status::timed)
-        timed.push_back(known.candidates[i]), variants.push_back(known.variants[i]);
-    SelectOptions options;
-    options.incumbent = incumbent_;
-    report_.choices = select(timed, options);
-    const bool none = std::none_of(timed.begin(), timed.end(), [](const Candidate& c) { return trusted(c); });
-    if (none && !timed.empty()) report_.no_verdict = untrusted_text(variants);
-    std::vector<StoredWinner> winners;
-    for (const Choice& choice : report_.choices)
-      for (const StoredVariant& variant : variants)
-        if (variant.config == choice.winner.config)
-          winners.push_back({variant.id, choice.context_min, choice.context_max, choice.reason});
-    setup_.store.put_winners(setup_.environment, {report_.problem_id}, winners);
-  }
-
-  std::string untrusted_text(const std::vector<StoredVariant>& variants) const {
-    return fmt::format(
-        "the times of all {} finalists still moved after {} attempts (unsettled or drift: a clock that ramps or "
-        "throttles); let the device settle and run the same command",
-        variants.size(), 1 + patience().retries);
   }
 
   /// The configuration that won before: in this database, else in the table that headtune ships for this device.
@@ -449,20 +272,6 @@ class ProblemSweep {
 ProblemReport sweep(const SweepSetup& setup, const SweepRequest& request, const Problem& problem,
                     SweepObserver& observer) {
   return ProblemSweep(setup, request, problem, observer).run();
-}
-
-TimedCandidates timed_candidates(const Store& store, std::int64_t environment, std::int64_t problem,
-                                 const std::string& template_hash) {
-  TimedCandidates all;
-  for (const StoredVariant& variant : store.variants(environment, problem)) {
-    if (variant.status < Status::verified || variant.template_hash != template_hash) continue;
-    Candidate candidate{variant.config, variant.registers(), {}};
-    for (const StoredTiming& t : store.timings(variant.id))
-      candidate.times.push_back({{t.context, t.batch}, t.median_us, t.low_us, t.high_us, trusted(t)});
-    all.candidates.push_back(std::move(candidate));
-    all.variants.push_back(variant);
-  }
-  return all;
 }
 
 }  // namespace headtune

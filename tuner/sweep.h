@@ -63,6 +63,7 @@ struct ProblemReport {
   SweepCounts counts;
   SweepSeconds seconds;
   std::vector<Choice> choices;      ///< empty when nothing could be ranked
+  int left_out = 0;                 ///< finalists whose times still moved after every retry
   std::string no_verdict;           ///< why nothing won although variants were timed; empty otherwise
   std::vector<std::string> alarms;  ///< what winners do otherwise than as swept (tuner/retime.h)
 };

@@ -138,6 +138,8 @@ std::string winners_text(const Store& store, std::int64_t environment, const Pro
   if (report.choices.empty()) return "  no configuration was verified and timed at every point\n";
   const auto variants = store.variants(environment, report.problem_id);
   std::string text;
+  if (report.left_out > 0)
+    text += fmt::format("  {} finalists left out: their times still moved (headtune explain)\n", report.left_out);
   const StoredVariant* first = winner_of(variants, report.choices.front());
   if (report.counts.untried > 0 && first != nullptr)
     if (const auto covered = coverage(store.space(environment, report.problem_id), variants, first->template_hash))
