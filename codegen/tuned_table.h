@@ -28,6 +28,29 @@ struct ExtendBelow {
   int keys = 0;
 };
 
+/// Static resources of one kernel of the winner, as the compiler reported them.
+struct KernelResources {
+  std::string kernel;
+  int vgpr = 0, agpr = 0, sgpr = 0;
+  int lds_bytes = 0, scratch_bytes = 0;
+  int vgpr_spills = 0, sgpr_spills = 0;
+};
+
+struct KernelFigure {
+  const char* name;
+  int KernelResources::*member;
+  bool is_spill;  ///< of registers to memory: growth is a regress of code generation
+};
+inline constexpr KernelFigure kernel_figures[] = {
+    {"vgpr", &KernelResources::vgpr, false},
+    {"agpr", &KernelResources::agpr, false},
+    {"sgpr", &KernelResources::sgpr, false},
+    {"lds_bytes", &KernelResources::lds_bytes, false},
+    {"scratch_bytes", &KernelResources::scratch_bytes, true},
+    {"vgpr_spills", &KernelResources::vgpr_spills, true},
+    {"sgpr_spills", &KernelResources::sgpr_spills, true},
+};
+
 /// Why a row may be trusted.
 struct Evidence {
   std::string provider;     ///< "rocm", "cuda", "sim"
@@ -49,12 +72,12 @@ struct Evidence {
   std::string reason;     ///< "best", "tie: incumbent", ...
   std::vector<CellTime> times;
   std::vector<ExtendBelow> extend_below;  ///< by batch; empty where it was not looked for
+  std::vector<KernelResources> kernels;   ///< by name; empty in tables written before they were kept
 };
 
-/// The shortest prefix, in keys, from which on the tuned kernel is faster at some batch: shorter ones are faster through
-/// extend_attention at every batch that was tried. 0: none are, or nothing was tried.
+/// The shortest prefix, in keys, from which on the tuned kernel is faster at some batch: shorter ones are faster
+/// through extend_attention at every batch that was tried. 0: none are, or nothing was tried.
 int extend_below(const Evidence& evidence);
-
 
 struct TunedRow {
   TableRow row;

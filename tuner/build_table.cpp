@@ -101,6 +101,12 @@ std::vector<CellTime> cell_times(const Results& results, const StoredWinner& win
   return times;
 }
 
+std::vector<KernelResources> kernels_of(const StoredVariant& variant) {
+  std::vector<KernelResources> kernels;
+  for (const auto& [name, resources] : variant.resources) kernels.push_back(kernel_resources(name, resources));
+  return kernels;
+}
+
 /// The winner's score among the timed candidates of its context range.
 Score score_of(const Results& results, const StoredWinner& winner) {
   std::vector<Candidate> candidates;
@@ -146,6 +152,7 @@ TunedRow tuned_row(const StoredEnvironment& environment, const Problem& problem,
   e.times = cell_times(results, winner, baseline);
   e.extend_below = results.extend_below.at(winner.variant);
   tuned.row.extend_below = extend_below(e);
+  e.kernels = kernels_of(variant);
   for (const StoredTiming& t : results.timings.at(winner.variant))
     if (t.context == winner.context_min) e.method = t.method;
   count_space(results, e);
@@ -229,11 +236,12 @@ std::vector<TunedRow> tuned_rows(const Store& store, std::int64_t environment, s
   return rows;
 }
 
-TunedTable build_table(const Store& store, const std::string& arch, const std::string& template_hash) {
+TunedTable build_table(const Store& store, const std::string& arch, const std::string& template_hash,
+                       const std::function<bool(const StoredEnvironment&)>& wanted) {
   // Rows of one cell come from one environment only: context ranges of different ones need not fit together.
   std::map<Key, std::vector<TunedRow>> cells;
   for (const auto& [environment, facts] : store.environments()) {
-    if (facts.arch != arch) continue;
+    if (facts.arch != arch || (wanted && !wanted(facts))) continue;
     for (const auto& [problem, stored] : store.problems()) {
       if (stored.op != tuned_op) continue;
       std::vector<TunedRow> rows = tuned_rows(store, environment, problem);
@@ -246,6 +254,10 @@ TunedTable build_table(const Store& store, const std::string& arch, const std::s
   for (auto& [key, rows] : cells) table.rows.insert(table.rows.end(), rows.begin(), rows.end());
   sort_rows(table);
   return table;
+}
+
+KernelResources kernel_resources(const std::string& kernel, const Resources& r) {
+  return {kernel, r.vgpr, r.agpr, r.sgpr, r.lds_bytes, r.scratch_bytes, r.vgpr_spills, r.sgpr_spills};
 }
 
 std::vector<std::string> mark_stale(TunedTable& table, const std::string& template_hash) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -14,8 +15,12 @@ namespace headtune {
 std::vector<std::string> tuned_archs(const Store& store);
 
 /// One row per cell. Where several environments tuned a cell: measured before estimated, rows of `template_hash` before
-/// stale ones, then the newest compiler and runtime, then the better time.
-TunedTable build_table(const Store& store, const std::string& arch, const std::string& template_hash);
+/// stale ones, then the newest compiler and runtime, then the better time. `wanted` leaves other environments out.
+TunedTable build_table(const Store& store, const std::string& arch, const std::string& template_hash,
+                       const std::function<bool(const StoredEnvironment&)>& wanted = {});
+
+/// What tables keep of a compiled kernel's resources.
+KernelResources kernel_resources(const std::string& kernel, const Resources& resources);
 
 /// The rows of one problem in one environment; none when nothing won.
 std::vector<TunedRow> tuned_rows(const Store& store, std::int64_t environment, std::int64_t problem);

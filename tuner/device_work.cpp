@@ -153,6 +153,7 @@ struct DeviceWork::Impl {
       }
     }
     const double start = now_seconds();
+    announce(job, plan.inputs_for);
     announce(job, plan.shapes);
     for (const TimedShape& shape : plan.shapes) {
       progress(step_name(shape));

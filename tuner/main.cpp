@@ -23,8 +23,9 @@ int main(int argc, char** argv) {
   app.footer("Exit codes: 0 ok, 1 regress, 2 bad input, 3 no verdict, 4 no device or compiler, 130 interrupted.");
   Exit result = Exit::ok;
   constexpr decltype(&cli::add_sweep) commands[] = {
-      cli::add_devices, cli::add_sweep,  cli::add_emit,  cli::add_lookup, cli::add_explain, cli::add_inspect,
-      cli::add_bench,   cli::add_freeze, cli::add_route, cli::add_bundle, cli::add_replay,  cli::add_runner,
+      cli::add_devices, cli::add_sweep,  cli::add_emit,    cli::add_check,   cli::add_diff,
+      cli::add_merge,   cli::add_lookup, cli::add_explain, cli::add_inspect, cli::add_bench,
+      cli::add_freeze,  cli::add_route,  cli::add_bundle,  cli::add_replay,  cli::add_runner,
   };
   for (const auto add : commands) add(app, result);
   try {

@@ -159,15 +159,17 @@ MeasureOptions measure_from_json(const json& object) {
 }
 
 json to_json(const RunPlan& plan) {
-  json shapes = json::array();
+  json shapes = json::array(), inputs_for = json::array();
   for (const TimedShape& shape : plan.shapes) shapes.push_back(to_json(shape));
-  return {{"verify", plan.verify}, {"shapes", shapes}, {"measure", to_json(plan.measure)}};
+  for (const TimedShape& shape : plan.inputs_for) inputs_for.push_back(to_json(shape));
+  return {{"verify", plan.verify}, {"shapes", shapes}, {"inputs_for", inputs_for}, {"measure", to_json(plan.measure)}};
 }
 
 RunPlan plan_from_json(const json& object) {
   RunPlan plan;
   plan.verify = object.at("verify");
   for (const json& shape : object.at("shapes")) plan.shapes.push_back(shape_from_json(shape));
+  for (const json& shape : object.at("inputs_for")) plan.inputs_for.push_back(shape_from_json(shape));
   plan.measure = measure_from_json(object.at("measure"));
   return plan;
 }

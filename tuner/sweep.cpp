@@ -212,6 +212,7 @@ class ProblemSweep {
     RunPlan run;
     run.verify = !pending.verified;
     run.shapes = pending.verified ? missing_shapes(variant.id) : request_.shapes;
+    run.inputs_for = request_.shapes;  // a sweep that goes on must repeat the times of one that was not interrupted
     run.measure = screening();
     const VariantJob job{request_.op, problem_, variant.config, request_.index_bits, std::move(code)};
     const RunOutcome outcome =

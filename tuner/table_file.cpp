@@ -8,7 +8,6 @@
 #include <cmath>
 #include <cstring>
 #include <fstream>
-#include <sstream>
 
 #include "headtune/arch.h"
 #include "tuner/dtype.h"
@@ -66,6 +65,13 @@ json extend_below_json(const std::vector<ExtendBelow>& all) {
   return list;
 }
 
+json resources_json(const std::vector<KernelResources>& kernels) {
+  json all = json::object();
+  for (const KernelResources& kernel : kernels)
+    for (const KernelFigure& figure : kernel_figures) all[kernel.kernel][figure.name] = kernel.*figure.member;
+  return all;
+}
+
 json evidence_json(const Evidence& e, bool estimated) {
   json times = json::array();
   for (const CellTime& time : e.times) times.push_back(time_json(time));
@@ -86,6 +92,7 @@ json evidence_json(const Evidence& e, bool estimated) {
       {"noise", fraction(noise(e))},
       {"times", times}};
   if (!e.extend_below.empty()) value["extend_below"] = extend_below_json(e.extend_below);
+  if (!e.kernels.empty()) value["resources"] = resources_json(e.kernels);
   return value;
 }
 
@@ -121,6 +128,14 @@ class Reader {
   template <class T>
   T get_or(const char* name, T otherwise) const {
     return object_.contains(name) ? get<T>(name) : otherwise;
+  }
+
+  bool has(const char* name) const { return object_.contains(name); }
+
+  std::vector<std::string> members() const {
+    std::vector<std::string> names;
+    for (const auto& item : object_.items()) names.push_back(item.key());
+    return names;
   }
 
   Reader child(const char* name) const {
@@ -193,6 +208,21 @@ void read_device(const Reader& device, Evidence& e) {
   e.compiler = device.get<std::string>("compiler");
 }
 
+/// Optional: older tables have none.
+std::vector<KernelResources> read_resources(const Reader& evidence) {
+  std::vector<KernelResources> kernels;
+  if (!evidence.has("resources")) return kernels;
+  const Reader resources = evidence.child("resources");
+  for (const std::string& name : resources.members()) {
+    const Reader figures = resources.child(name.c_str());
+    KernelResources kernel;
+    kernel.kernel = name;
+    for (const KernelFigure& figure : kernel_figures) kernel.*figure.member = figures.get<int>(figure.name);
+    kernels.push_back(kernel);
+  }
+  return kernels;
+}
+
 Evidence read_evidence(const Reader& evidence, const std::string& path) {
   Evidence e;
   read_device(evidence.child("device"), e);
@@ -214,6 +244,7 @@ Evidence read_evidence(const Reader& evidence, const std::string& path) {
   const json times = evidence.get<json>("times");
   for (std::size_t i = 0; i < times.size(); ++i)
     e.times.push_back(read_time(Reader(times[i], fmt::format("{}.times[{}]", path, i))));
+  e.kernels = read_resources(evidence);
   return e;
 }
 
@@ -283,10 +314,14 @@ TunedTable read_table(const std::filesystem::path& file) { return parse_table(re
 
 std::string read_file(const std::filesystem::path& file) {
   std::ifstream stream(file, std::ios::binary);
-  std::ostringstream text;
-  if (!stream || !(text << stream.rdbuf()))
+  std::string text;
+  char block[1 << 16];
+  errno = 0;
+  while (stream.read(block, sizeof block) || stream.gcount() > 0)
+    text.append(block, static_cast<std::size_t>(stream.gcount()));
+  if (!stream.eof() || errno != 0)
     throw UsageError(fmt::format("cannot read {}: {}", file.string(), std::strerror(errno)));
-  return text.str();
+  return text;
 }
 
 void write_file(const std::filesystem::path& file, const std::string& text) {

@@ -5,11 +5,11 @@
 #include <fmt/ranges.h>
 
 #include <cstdio>
-#include <fstream>
 
 #include "codegen/render.h"
 #include "tuner/build_table.h"
 #include "tuner/cli/commands.h"
+#include "tuner/load_table.h"
 #include "tuner/table_file.h"
 
 namespace headtune::cli {
@@ -19,34 +19,6 @@ struct Options {
   std::string from, format = "h", output = "-", arch, require, templates;
   bool allow_stale = false;
 };
-
-bool is_sqlite(const std::string& file) {
-  char magic[16] = "";
-  std::ifstream(file, std::ios::binary).read(magic, 15);
-  return std::string(magic) == "SQLite format 3";
-}
-
-std::string chosen_arch(const Store& store, const Options& options) {
-  const auto archs = tuned_archs(store);
-  if (archs.empty())
-    throw UsageError(
-        fmt::format("{}: no winners yet; let `headtune sweep --db {}` end first", options.from, options.from));
-  if (options.arch.empty() && archs.size() == 1) return archs.front();
-  if (std::find(archs.begin(), archs.end(), options.arch) != archs.end()) return options.arch;
-  throw UsageError(fmt::format("{}: has winners for {}; choose one with --arch{}", options.from, fmt::join(archs, ", "),
-                               options.arch.empty() ? "" : ", not " + options.arch));
-}
-
-TunedTable load(const Options& options, const std::string& hash) {
-  if (options.from.ends_with(".json") && !is_sqlite(options.from)) {
-    const TunedTable table = read_table(options.from);
-    if (!options.arch.empty() && options.arch != table.arch)
-      throw UsageError(fmt::format("{}: is for {}, not {}", options.from, table.arch, options.arch));
-    return table;
-  }
-  const Store store(options.from, Access::read_only);
-  return build_table(store, chosen_arch(store, options), hash);
-}
 
 /// A table may only be shipped whole: every row with evidence, none stale, no required cell empty.
 void refuse_doubtful(TunedTable& table, const Options& options, const std::string& hash) {
@@ -81,7 +53,7 @@ std::string text_of(const TunedTable& table, const std::string& format) {
 void run(const Options& options) {
   const auto templates = options.templates.empty() ? templates_dir() : std::filesystem::path(options.templates);
   const std::string hash = template_hash("verify_shared_kv", templates);
-  TunedTable table = load(options, hash);
+  TunedTable table = load_table(options.from, options.arch, hash);
   refuse_doubtful(table, options, hash);
   const std::string text = text_of(table, options.format);
   if (options.output == "-")
