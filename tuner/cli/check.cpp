@@ -10,6 +10,7 @@
 #include "codegen/render.h"
 #include "tuner/cli/check_report.h"
 #include "tuner/cli/commands.h"
+#include "tuner/cli/freeze.h"
 #include "tuner/cli/parse.h"
 #include "tuner/interrupt.h"
 #include "tuner/load_table.h"
@@ -21,7 +22,7 @@ namespace {
 struct Options {
   SessionOptions session;
   CheckRequest request;
-  std::string baseline, arch, rocm, templates, head_dim, contexts, batch, format = "text", junit, markdown;
+  std::string baseline, frozen, arch, rocm, templates, head_dim, contexts, batch, format = "text", junit, markdown;
 };
 
 /// A line that rewrites itself on a terminal; nothing elsewhere.
@@ -52,6 +53,11 @@ void require_readable(const std::string& file) {
 }
 
 Exit run(Options options) {
+  if (options.baseline.empty() == options.frozen.empty())
+    throw UsageError("check: give --baseline FILE for times or --frozen FILE for machine code, and not both");
+  if (!options.frozen.empty())
+    return run_frozen_check({options.frozen, options.arch, options.rocm, options.templates, options.format,
+                             options.junit, options.markdown});
   CheckRequest& request = options.request;
   request.filter = filter_of(options);
   if (options.session.device == "none") throw UsageError("--device none: a check needs a device to time on");
@@ -92,11 +98,13 @@ void add_rule_options(CLI::App& command, CheckRequest& request) {
 }  // namespace
 
 void add_check(CLI::App& app, Exit& result) {
-  auto* command = app.add_subcommand("check", "Compare a device's present times with a table; for CI");
+  auto* command =
+      app.add_subcommand("check", "Compare present times with a table, or machine code with a record; for CI");
   auto o = std::make_shared<Options>();
-  command->add_option("--baseline", o->baseline, "tables/<arch>.json or results database")->required();
+  command->add_option("--baseline", o->baseline, "Times: tables/<arch>.json or results database");
+  command->add_option("--frozen", o->frozen, "Machine code: what `headtune freeze` wrote (docs/frozen.md)");
   command->add_option("--device", o->session.device, "rocm:0, cuda:0, sim:gfx950 or auto")->capture_default_str();
-  command->add_option("--arch", o->arch, "Where a database has several [the device's]");
+  command->add_option("--arch", o->arch, "Where a database has several [the device's]; of a frozen record [all]");
   command->add_option("--head-dim", o->head_dim, "Only these, a list [all]");
   command->add_option("--contexts", o->contexts, "Only these prefix lengths [all]");
   command->add_option("--batch", o->batch, "Only these batches [all]");

@@ -7,9 +7,10 @@
 
 #include "codegen/render.h"
 #include "tuner/cli/commands.h"
+#include "tuner/cli/frozen_report.h"
 #include "tuner/cli/parse.h"
 #include "tuner/cli/problem_options.h"
-#include "tuner/cli/report.h"
+#include "tuner/frozen.h"
 #include "tuner/table_file.h"
 
 namespace headtune::cli {
@@ -19,7 +20,7 @@ struct Options {
   ProblemOptions problem;
   bool own_problem = false;
   std::vector<std::string> archs = {"gfx950", "gfx942", "gfx90a"};
-  std::string contexts = "8k,16k,32k", config, output = "frozen.json", check, rocm, templates;
+  std::string contexts = "8k,16k,32k", config, output = "frozen.json", rocm, templates;
 };
 
 Toolchain open_toolchain(const std::string& rocm) {
@@ -59,50 +60,20 @@ void record(const Options& options) {
   write_file(options.output, frozen_json(file));
 }
 
-const char* word(Frozen verdict) {
-  switch (verdict) {
-    case Frozen::same:
-      return "same";
-    case Frozen::changed:
-      return "CHANGED";
-    case Frozen::no_record:
-      return "no verdict";
-  }
-  return "";
-}
-
-void run(const Options& options, Exit& result) {
-  if (options.check.empty()) return record(options);
-  const auto findings = check_frozen({options.check, {}, options.rocm, options.templates});
-  fmt::print("{}", frozen_text(findings));
-  result = verdict(findings);
-}
-
 }  // namespace
 
-std::vector<FrozenFinding> check_frozen(const FrozenCheck& check) {
+Exit run_frozen_check(const FrozenCheck& check) {
   const FrozenFile file = read_frozen(check.file);
   Toolchain toolchain = open_toolchain(check.rocm);
-  return headtune::check_frozen(file, check.archs, toolchain, templates_of(check.templates));
+  const std::vector<std::string> archs = check.arch.empty() ? std::vector<std::string>{} : std::vector{check.arch};
+  const auto findings = check_frozen(file, archs, toolchain, templates_of(check.templates));
+  if (!check.junit.empty()) write_file(check.junit, findings_junit(findings));
+  if (!check.markdown.empty()) write_file(check.markdown, findings_markdown(findings));
+  fmt::print("{}", check.format == "json" ? findings_json(findings).dump(2) + "\n" : findings_text(findings));
+  return verdict(findings);
 }
 
-std::string title(const FrozenFinding& finding) {
-  if (finding.verdict == Frozen::no_record) return finding.arch;
-  return fmt::format("{} {}, {}, {}", finding.arch, finding.kernel, describe(finding.variant.problem),
-                     short_text(finding.variant.config));
-}
-
-std::string frozen_text(const std::vector<FrozenFinding>& findings) {
-  std::string text;
-  for (const FrozenFinding& finding : findings) {
-    const bool one_line = finding.verdict != Frozen::changed;
-    text += fmt::format("{}: {}", word(finding.verdict), title(finding));
-    text += finding.detail.empty() ? "\n" : one_line ? ": " + finding.detail + "\n" : "\n" + finding.detail;
-  }
-  return text;
-}
-
-void add_freeze(CLI::App& app, Exit& result) {
+void add_freeze(CLI::App& app, Exit&) {
   auto* command = app.add_subcommand("freeze", "Record the machine code of paths that must not change");
   auto o = std::make_shared<Options>();
   command->add_option("--arch", o->archs, "AMD architectures")->delimiter(',')->capture_default_str();
@@ -114,12 +85,11 @@ void add_freeze(CLI::App& app, Exit& result) {
   command->add_option("--config", o->config, "BLOCK_H,BLOCK_N,NUM_WARPS,... or NAME=VALUE,... [the table's]");
   command->add_option("-o,--output", o->output, "Record; those of other architectures and compilers in it stay")
       ->capture_default_str();
-  command->add_option("--check", o->check, "Compare with this record instead: 1 changed, 3 no record of this compiler");
   command->add_option("--templates", o->templates, "Folder that holds headtune/*.h [search]");
   command->add_option("--rocm", o->rocm, "ROCm root or private hipRTC prefix [search]");
-  command->callback([o, command, &result] {
+  command->callback([o, command] {
     o->own_problem = command->count("--head-dim") > 0;
-    run(*o, result);
+    record(*o);
   });
 }
 

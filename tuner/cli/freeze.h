@@ -1,28 +1,22 @@
-// What `freeze` and `check --frozen` share.
+// What `check --frozen` needs of `freeze`.
 #pragma once
 
 #include <string>
-#include <vector>
 
-#include "tuner/frozen.h"
+#include "tuner/error.h"
 
 namespace headtune::cli {
 
 struct FrozenCheck {
-  std::string file;                ///< as `headtune freeze` wrote it
-  std::vector<std::string> archs;  ///< empty: all that the file records
-  std::string rocm;                ///< --rocm
-  std::string templates;           ///< --templates; empty: search
+  std::string file;             ///< as `headtune freeze` wrote it
+  std::string arch;             ///< empty: all that the file records
+  std::string rocm, templates;  ///< as the options of these names; empty: search
+  std::string format = "text";  ///< text or json
+  std::string junit, markdown;  ///< files to write too
 };
 
-/// Reads the record, compiles its variants and compares; verdict() gives the exit code. Throws UsageError on a bad
-/// file, UnavailableError without a compiler.
-std::vector<FrozenFinding> check_frozen(const FrozenCheck& check);
-
-/// "gfx950 verify_shared_kv_stage1, head_dim 576/512, ..., 6,32,8 LOAD_PATH=1"
-std::string title(const FrozenFinding& finding);
-
-/// Every finding: a line, and the differing instructions under it.
-std::string frozen_text(const std::vector<FrozenFinding>& findings);
+/// Reads the record, compiles its variants, compares and reports: 0 same, 1 changed, 3 no record of this compiler.
+/// Throws UsageError on a bad file, UnavailableError without a compiler.
+Exit run_frozen_check(const FrozenCheck& check);
 
 }  // namespace headtune::cli
