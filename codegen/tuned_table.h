@@ -1,6 +1,7 @@
 // A tuning table with its evidence: what tables/<arch>.json holds and every emitted format is made from.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,7 @@ struct CellTime {
   double best_us = 0;         ///< of any verified configuration at this point
   double baseline_us = 0;     ///< extend_attention at this point; 0 when it was not timed
   long long floor_bytes = 0;  ///< bytes that any method must move: K and V of the prefix once, Q, output
+  std::map<std::string, long long> counters = {};  ///< simulated devices: as Timing::counters
 };
 
 /// The shortest prefix, in keys, for which the tuned kernel is faster than extend_attention, at one batch; 0: always.

@@ -96,7 +96,7 @@ std::vector<CellTime> cell_times(const Results& results, const StoredWinner& win
     if (t.context < winner.context_min || t.context > winner.context_max) continue;
     const Point point{t.context, t.batch};
     times.push_back({t.context, t.batch, t.median_us, t.low_us, t.high_us, static_cast<int>(t.samples_us.size()),
-                     results.best.at(point), baseline.count(point) ? baseline.at(point) : 0, t.floor_bytes});
+                     results.best.at(point), baseline.count(point) ? baseline.at(point) : 0, t.floor_bytes, t.counters});
   }
   return times;
 }

@@ -73,14 +73,18 @@ std::optional<Failed> failure_of(const RunOutcome& outcome) {
 }
 
 PassTime pass_of(const Timing& timing) {
-  return {timing.median_us, timing.interval.low, timing.interval.high, static_cast<int>(timing.samples_us.size()),
+  return {timing.median_us,
+          timing.interval.low,
+          timing.interval.high,
+          static_cast<int>(timing.samples_us.size()),
           timing.trusted() ? ""
           : timing.settled ? "drift"
-                           : "unsettled"};
+                           : "unsettled",
+          timing.counters};
 }
 
 PassTime pass_of(const CellTime& stored) {
-  return {stored.median_us, stored.low_us, stored.high_us, stored.samples, ""};
+  return {stored.median_us, stored.low_us, stored.high_us, stored.samples, "", stored.counters};
 }
 
 std::vector<CodeFigure> code_figures(const Evidence& evidence, const Binary& binary) {
@@ -94,6 +98,13 @@ std::vector<CodeFigure> code_figures(const Evidence& evidence, const Binary& bin
           {stored.kernel + " " + figure.name, stored.*figure.member, present.*figure.member, figure.is_spill});
   }
   return figures;
+}
+
+/// What the simulator counted, where the baseline has it: it tells where an estimate's cycles went.
+void add_counters(std::vector<CodeFigure>& figures, const PassTime& stored, const PassTime& present) {
+  for (const auto& [name, count] : stored.counters)
+    if (const auto found = present.counters.find(name); found != present.counters.end())
+      figures.push_back({name, count, found->second, false});
 }
 
 class Check {
@@ -214,7 +225,8 @@ class Check {
       return j;
     }
     const auto& passes = subject.passes.at(cell.shape);
-    const auto figures = code_figures(baseline_.rows[cell.row].evidence, subject.binary);
+    auto figures = code_figures(baseline_.rows[cell.row].evidence, subject.binary);
+    add_counters(figures, pass_of(cell.baseline), passes.front());
     if (session_.environment().estimated)
       return judge_estimated(cell.baseline.median_us, passes.front().median_us, figures);
     Judgement j = judge(pass_of(cell.baseline), passes, request_.rule);

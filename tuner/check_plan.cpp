@@ -78,7 +78,9 @@ class Planner {
   }
 
   void add_missing(const Problem& problem, const TimedShape& shape) {
-    plan_.cells.push_back({problem, shape, 0, {}, "no baseline: the table has no time here"});
+    CheckCell cell;
+    cell.problem = problem, cell.shape = shape, cell.obstacle = "no baseline: the table has no time here";
+    plan_.cells.push_back(std::move(cell));
   }
 
   void add_missing_head_dims() {

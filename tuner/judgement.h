@@ -2,6 +2,7 @@
 // rule of docs/check.md is tested with synthetic times.
 #pragma once
 
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
@@ -20,6 +21,7 @@ struct PassTime {
   double high_us = 0;
   int samples = 0;
   std::string doubt;  ///< why it may decide nothing ("unsettled", "drift"); empty when trusted
+  std::map<std::string, long long> counters = {};  ///< simulated devices: instructions, cache lines, bank conflicts
 
   /// Half the width of the interval, us.
   double half_width() const { return (high_us - low_us) / 2; }

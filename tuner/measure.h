@@ -49,7 +49,7 @@ struct Timing {
   bool outraced = false;      ///< race() dropped it; the figures stand on few samples
   double gpu_us = 0;          ///< spent on measuring
   /// Simulated devices: instructions, memory_lines, l2_lines, lds_conflict_cycles of one call on one CU.
-  std::map<std::string, long long> counters;
+  std::map<std::string, long long> counters = {};
 
   /// Whether the figures may decide anything.
   bool trusted() const { return settled && !drift; }

@@ -62,7 +62,8 @@ StoredTiming stored(const ShapeTiming& shape, const Problem& problem, bool estim
           t.clock_mhz,
           t.flags(),
           estimated,
-          t.samples_us};
+          t.samples_us,
+          t.counters};
 }
 
 double error_bound(const Problem& problem) {

@@ -95,7 +95,8 @@ StoredTiming read_timing(SQLite::Statement& row) {
           row.getColumn(7).getInt(),
           row.getColumn(8).getString(),
           row.getColumn(9).getInt() != 0,
-          json::parse(row.getColumn(10).getString()).get<std::vector<double>>()};
+          json::parse(row.getColumn(10).getString()).get<std::vector<double>>(),
+          json::parse(row.getColumn(11).getString()).get<std::map<std::string, long long>>()};
 }
 
 void bind_environment(SQLite::Statement& statement, const StoredEnvironment& e) {
@@ -198,11 +199,11 @@ namespace {
 void insert_timing(SQLite::Database& database, std::int64_t variant, const StoredTiming& t) {
   SQLite::Statement insert(database,
                            "INSERT INTO timing (variant_id, context, batch, method, median_us, low_us, high_us, "
-                           "samples, floor_bytes, clock_mhz, flags, estimated, raw) "
-                           "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+                           "samples, floor_bytes, clock_mhz, flags, estimated, raw, counters) "
+                           "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
   bind_all(insert, variant, t.context, t.batch, t.method, t.median_us, t.low_us, t.high_us,
            static_cast<int>(t.samples_us.size()), static_cast<std::int64_t>(t.floor_bytes), t.clock_mhz, t.flags,
-           int{t.estimated}, json(t.samples_us).dump());
+           int{t.estimated}, json(t.samples_us).dump(), json(t.counters).dump());
   insert.exec();
 }
 
@@ -336,7 +337,7 @@ std::vector<StoredTiming> Store::timings(std::int64_t variant) const {
     std::vector<StoredTiming> all;
     SQLite::Statement query(*database_,
                             "SELECT context, batch, method, median_us, low_us, high_us, floor_bytes, clock_mhz, flags, "
-                            "estimated, raw FROM timing WHERE variant_id = ? ORDER BY context, batch");
+                            "estimated, raw, counters FROM timing WHERE variant_id = ? ORDER BY context, batch");
     bind_all(query, variant);
     while (query.executeStep()) all.push_back(read_timing(query));
     return all;

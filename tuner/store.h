@@ -87,6 +87,7 @@ struct StoredTiming {
   std::string flags;
   bool estimated = false;
   std::vector<double> samples_us;
+  std::map<std::string, long long> counters = {};  ///< simulated devices: as Timing::counters
 };
 
 /// Whether it may decide anything: the device had settled and the samples had no trend.

@@ -55,6 +55,7 @@ CREATE TABLE timing (
   flags TEXT NOT NULL,          -- words: unsettled drift wide launch_overhead throttled
   estimated INTEGER NOT NULL CHECK (estimated IN (0, 1)),
   raw TEXT NOT NULL,            -- JSON: every sample
+  counters TEXT NOT NULL,       -- JSON: instructions, cache lines, bank conflicts; {} on real devices
   UNIQUE (variant_id, context, batch)
 );
 

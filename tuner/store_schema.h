@@ -5,7 +5,7 @@ namespace headtune {
 
 /// A change of meaning raises the number; files of any other number are refused. Version 2: pruned configurations are
 /// counted, not listed; moving times cannot win; winners are timed again through their table row.
-inline constexpr int schema_version = 2;
+inline constexpr int schema_version = 3;
 /// PRAGMA application_id: "hdtu".
 inline constexpr int application_id = 0x68647475;
 

@@ -41,15 +41,17 @@ json config_json(const Config& config) {
 }
 
 json time_json(const CellTime& t) {
-  return {{"context", t.context},
-          {"batch", t.batch},
-          {"median_us", rounded(t.median_us)},
-          {"low_us", rounded(t.low_us)},
-          {"high_us", rounded(t.high_us)},
-          {"samples", t.samples},
-          {"best_us", rounded(t.best_us)},
-          {"baseline_us", rounded(t.baseline_us)},
-          {"floor_bytes", t.floor_bytes}};
+  json time = {{"context", t.context},
+               {"batch", t.batch},
+               {"median_us", rounded(t.median_us)},
+               {"low_us", rounded(t.low_us)},
+               {"high_us", rounded(t.high_us)},
+               {"samples", t.samples},
+               {"best_us", rounded(t.best_us)},
+               {"baseline_us", rounded(t.baseline_us)},
+               {"floor_bytes", t.floor_bytes}};
+  if (!t.counters.empty()) time["counters"] = t.counters;
+  return time;
 }
 
 /// A partial sweep says so; a full one, as most are, leaves the member out.
@@ -194,9 +196,13 @@ Config read_config(const Reader& values) {
 }
 
 CellTime read_time(const Reader& t) {
-  return {t.get<int>("context"),    t.get<int>("batch"),          t.get<double>("median_us"),
-          t.get<double>("low_us"),  t.get<double>("high_us"),     t.get<int>("samples"),
-          t.get<double>("best_us"), t.get<double>("baseline_us"), t.get<long long>("floor_bytes")};
+  CellTime time{t.get<int>("context"),    t.get<int>("batch"),          t.get<double>("median_us"),
+                t.get<double>("low_us"),  t.get<double>("high_us"),     t.get<int>("samples"),
+                t.get<double>("best_us"), t.get<double>("baseline_us"), t.get<long long>("floor_bytes")};
+  if (!t.has("counters")) return time;
+  const Reader counters = t.child("counters");
+  for (const std::string& name : counters.members()) time.counters[name] = counters.get<long long>(name.c_str());
+  return time;
 }
 
 void read_device(const Reader& device, Evidence& e) {

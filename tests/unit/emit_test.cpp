@@ -86,6 +86,12 @@ TEST_CASE("a look-up says below which context extend_attention is faster at ever
   CHECK(parse_table(table_json(table()), "again").rows[2].row.extend_below == 256);
 }
 
+TEST_CASE("a table keeps what the simulator counted") {
+  TunedTable counted = table();
+  counted.rows[0].evidence.times[0].counters = {{"instructions", 5701}, {"memory_lines", 12}};
+  CHECK(parse_table(table_json(counted), "again").rows[0].evidence.times[1].counters.at("instructions") == 5701);
+}
+
 TEST_CASE("the compiled header answers as the rows that it was made from") {
   constexpr Problem problem{64, 64, 16, 4, 8, false};
   const auto compiled = tables::rows("sm_89", tables::sm_89::verify_shared_kv);
