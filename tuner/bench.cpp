@@ -35,8 +35,7 @@ class Compiler {
   VariantJob job(const std::string& op, const Problem& problem, const Config& config) {
     const CompileJob compile{render(op, problem, config, index_bits), session_.target(),
                              compile_options(session_.target(), templates_dir())};
-    Binary binary;
-    session_.compile()({&compile, 1}, [&](std::size_t, Binary result) { binary = std::move(result); });
+    Binary binary = compile_one(session_.compile(), compile);
     if (binary.status != CompileStatus::ok)
       throw UnavailableError(fmt::format("{} {} does not compile: {}", op, to_string(config), binary.log));
     return {op, problem, config, index_bits, std::move(binary.code)};
@@ -51,9 +50,10 @@ void require_ok(const RunOutcome& outcome, const VariantJob& job) {
     throw UnavailableError(fmt::format("{} {}: {}", job.op, to_string(job.config), outcome.reason));
 }
 
-void verify(Session& session, const VariantJob& job) {
+/// `shapes`: those that will be raced, so that one set of inputs serves them all.
+void verify(Session& session, const VariantJob& job, const std::vector<TimedShape>& shapes) {
   RunPlan plan;
-  plan.verify = true;
+  plan.inputs_for = shapes;
   require_ok(session.runner()->run(job, plan), job);
 }
 
@@ -77,12 +77,12 @@ double rate_of(Session& session, const VariantJob& job, const TimedShape& shape,
 /// The jobs of one problem, each compiled and verified once.
 class ProblemBench {
  public:
-  ProblemBench(Session& session, const Problem& problem, const Lookup& lookup)
-      : session_(session), problem_(problem), lookup_(lookup), compiler_(session) {
+  ProblemBench(Session& session, const Problem& problem, const std::vector<TimedShape>& shapes, const Lookup& lookup)
+      : session_(session), problem_(problem), shapes_(shapes), lookup_(lookup), compiler_(session) {
     read_ = compiler_.job("plain_read", problem, plain_config());
     if (const auto config = extend_config(problem, session.arch())) {
       extend_ = compiler_.job("extend_attention", problem, *config);
-      verify(session, *extend_);
+      verify(session, *extend_, {});
     }
   }
 
@@ -111,13 +111,14 @@ class ProblemBench {
     auto& job = jobs_[to_string(config)];
     if (job.code.empty()) {
       job = compiler_.job("verify_shared_kv", problem_, config);
-      verify(session_, job);
+      verify(session_, job, shapes_);
     }
     return job;
   }
 
   Session& session_;
   const Problem problem_;
+  const std::vector<TimedShape>& shapes_;
   const Lookup& lookup_;
   Compiler compiler_;
   VariantJob read_;
@@ -150,7 +151,7 @@ MemoryRates memory_rates(Session& session) {
 
 void bench(Session& session, const Problem& problem, const std::vector<TimedShape>& shapes, const Lookup& lookup,
            const std::function<void(const BenchCell&)>& done) {
-  ProblemBench one(session, problem, lookup);
+  ProblemBench one(session, problem, shapes, lookup);
   for (const TimedShape& shape : shapes) {
     if (interrupted()) throw Interrupted("interrupted; the cells above are complete");
     done(one.cell(shape));

@@ -12,6 +12,12 @@ struct Stop {};
 
 }  // namespace
 
+Binary compile_one(const CompileAll& compile, const CompileJob& job) {
+  Binary binary;
+  compile({&job, 1}, [&](std::size_t, Binary result) { binary = std::move(result); });
+  return binary;
+}
+
 CompileQueue::CompileQueue(CompileAll compile, std::vector<CompileJob> jobs)
     : jobs_(std::move(jobs)), thread_([this, compile = std::move(compile)] { work(compile); }) {}
 

@@ -21,6 +21,9 @@ namespace headtune {
 using CompileAll =
     std::function<void(std::span<const CompileJob>, const std::function<void(std::size_t, Binary)>& done)>;
 
+/// Compiles one variant and waits for it.
+Binary compile_one(const CompileAll& compile, const CompileJob& job);
+
 class CompileQueue {
  public:
   CompileQueue(CompileAll compile, std::vector<CompileJob> jobs);

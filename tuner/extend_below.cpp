@@ -50,9 +50,7 @@ class Crossover {
   VariantJob job(const std::string& op, const Config& config) const {
     const CompileJob compile{render(op, problem_, config, request_.index_bits), setup_.target,
                              compile_options(setup_.target, setup_.templates)};
-    Binary binary;
-    setup_.compile({&compile, 1}, [&](std::size_t, Binary one) { binary = std::move(one); });
-    return {op, problem_, config, request_.index_bits, std::move(binary.code)};
+    return {op, problem_, config, request_.index_bits, compile_one(setup_.compile, compile).code};
   }
 
   const SweepSetup& setup_;

@@ -103,9 +103,7 @@ class Retimer {
     const std::string source = render(request_.op, problem_, config, request_.index_bits);
     const CompileJob compile{role == "swept" ? source : "// " + role + "\n" + source, setup_.target,
                              compile_options(setup_.target, setup_.templates)};
-    Binary binary;
-    setup_.compile({&compile, 1}, [&](std::size_t, Binary one) { binary = std::move(one); });
-    return {request_.op, problem_, config, request_.index_bits, std::move(binary.code)};
+    return {request_.op, problem_, config, request_.index_bits, compile_one(setup_.compile, compile).code};
   }
 
   void judge(const StoredRetiming& result) {

@@ -8,22 +8,22 @@
 namespace headtune {
 namespace {
 
-// The constants were chosen so that the guess ranks recorded full sweeps of an H200 and of a simulated MI355X
-// (benchmarks/recorded); none is finer than that asks for.
+// The constants were chosen so that the guess ranks recorded full sweeps of an H200 and of simulated MI250X, MI300X and
+// MI355X (benchmarks/recorded); none is finer than that asks for.
 
 /// From asking memory for a line to using it, under load; with the bytes in flight it bounds a CU's rate (Little's
 /// law).
-constexpr double latency_us = 1.1;
+constexpr double latency_us = 0.75;
 /// A tile's chain of wait, product, softmax, product: no workgroup iterates faster.
 constexpr double chain_us = 1.0;
 /// Launch, prologue and drain of a round of workgroups, and of the combine kernel.
-constexpr double round_us = 6, combine_us = 3;
+constexpr double round_us = 4, combine_us = 4;
 /// Share of the matrix peak that such short products reach, and the waves on a CU at which half of it is reached.
-constexpr double matrix_share = 0.9, half_waves = 20;
+constexpr double matrix_share = 0.66, half_waves = 18;
 /// How much faster than HBM keys come that several head blocks read: L2 serves the later ones, in part.
-constexpr double most_reuse = 1.5;
+constexpr double most_reuse = 2;
 /// One wave of the one workgroup that combines a head block when the combine is fused, bytes per us.
-constexpr double fused_bytes_per_us = 4000;
+constexpr double fused_bytes_per_us = 3600;
 
 /// What of a launch bounds its time.
 struct Geometry {
