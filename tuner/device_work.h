@@ -56,7 +56,7 @@ struct RunPlan {
   std::vector<TimedShape> shapes;  ///< timed when verification passes; empty: verify only
   /// Inputs are made for these too. A shape's slots scatter over a pool as large as the largest shape needs, which
   /// shows in its time; a part of a sweep repeats the sweep's times only with the whole sweep's shapes here.
-  std::vector<TimedShape> inputs_for;
+  std::vector<TimedShape> inputs_for = {};
   MeasureOptions measure;  ///< pools are set per shape
 };
 
