@@ -198,5 +198,5 @@ TEST_CASE("an older database is refused with one line and stays as it is") {
   const Ended ended = workspace.sweep();
   CHECK(ended.exit == 2);
   CHECK(lines(ended.output) == 1);
-  CHECK_THAT(ended.output, ContainsSubstring("schema 1 is older than this headtune's 2; sweep into a new file"));
+  CHECK_THAT(ended.output, ContainsSubstring("schema 1 is older than this headtune's"));
 }

@@ -141,7 +141,7 @@ TEST_CASE("SQL cannot promote what was not verified and timed") {
     const bool verified = status == Status::verified;
     CHECK_THAT(
         direct_sql(folder, fmt::format("INSERT INTO timing VALUES (NULL, {}, 8192, 1, 'm', 1, 1, 1, 9, 1, 0, '', "
-                                       "{}, '[]')",
+                                       "{}, '[]', '{{}}')",
                                        id, int{verified})),
         ContainsSubstring(verified ? "do not mix" : "only verified variants may be timed"));
     if (verified) continue;
@@ -281,8 +281,9 @@ TEST_CASE("a database of a newer schema is refused and left as it is") {
   const Folder folder;
   { Store store(folder.db(), Access::create); }
   REQUIRE(direct_sql(folder, "PRAGMA user_version = 99").empty());
-  CHECK_THROWS_MATCHES(Store(folder.db(), Access::create), UsageError,
-                       MessageMatches(ContainsSubstring("schema 99 is newer than this headtune's 2")));
+  CHECK_THROWS_MATCHES(
+      Store(folder.db(), Access::create), UsageError,
+      MessageMatches(ContainsSubstring(fmt::format("schema 99 is newer than this headtune's {}", schema_version))));
 }
 
 TEST_CASE("a database of an older schema is refused with one line") {
@@ -291,7 +292,8 @@ TEST_CASE("a database of an older schema is refused with one line") {
   REQUIRE(direct_sql(folder, "PRAGMA user_version = 1").empty());
   for (const Access access : {Access::create, Access::read_only})
     CHECK_THROWS_MATCHES(Store(folder.db(), access), UsageError,
-                         MessageMatches(ContainsSubstring("schema 1 is older than this headtune's 2; sweep into a")));
+                         MessageMatches(ContainsSubstring(
+                             fmt::format("schema 1 is older than this headtune's {}; sweep into a", schema_version))));
 }
 
 TEST_CASE("what is not a headtune database is refused and left as it is") {
