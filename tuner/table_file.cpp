@@ -319,7 +319,9 @@ TunedTable parse_table(const std::string& text, const std::string& file_name) {
 TunedTable read_table(const std::filesystem::path& file) { return parse_table(read_file(file), file.string()); }
 
 std::string read_file(const std::filesystem::path& file) {
+  errno = 0;
   std::ifstream stream(file, std::ios::binary);
+  if (!stream) throw UsageError(fmt::format("cannot read {}: {}", file.string(), std::strerror(errno)));
   std::string text;
   char block[1 << 16];
   errno = 0;

@@ -196,7 +196,7 @@ TEST_CASE("gate: a kernel that is wrong, crashes or no longer compiles is a regr
 TEST_CASE("gate: bad input is told from an absent device") {
   const Gate gate;
   gate.script(1);
-  CHECK(gate.check().exit == 2);  // no database yet
+  CHECK(gate.check().exit == 3);  // no database yet
   const Arguments check = {"check", "--baseline", gate.file("t.json"), "--device", "fake:" + gate.file("device.json")};
   std::ofstream(gate.file("t.json")) << "{";
   const Ended damaged = gate.workspace.tool(check);

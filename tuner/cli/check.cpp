@@ -49,6 +49,9 @@ CheckFilter filter_of(const Options& options) {
 }
 
 void require_readable(const std::string& file) {
+  if (!std::filesystem::exists(file))
+    throw Failure(Exit::no_verdict,
+                  fmt::format("no baseline: {} does not exist; sweep, and emit --format json -o {}", file, file));
   if (::access(file.c_str(), R_OK) != 0 || std::filesystem::is_directory(file)) read_file(file);  // throws the reason
 }
 
