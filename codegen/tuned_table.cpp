@@ -100,6 +100,19 @@ const char* dtype_name(DType type) {
   return "unknown";
 }
 
+std::vector<int> cell_key(const TableRow& r) {
+  return {r.cu_count,
+          r.wave_size,
+          r.head_dim,
+          r.v_head_dim,
+          r.kv_group_num,
+          r.num_kv_heads,
+          r.extend_len,
+          r.is_causal,
+          static_cast<int>(r.dtype),
+          static_cast<int>(r.kv_dtype)};
+}
+
 int extend_below(const Evidence& evidence) {
   const auto& all = evidence.extend_below;
   const auto least = std::min_element(all.begin(), all.end(),

@@ -77,6 +77,9 @@ struct Evidence {
   std::vector<KernelResources> kernels;   ///< by name; empty in tables written before they were kept
 };
 
+/// Everything of a row but context range and configuration: rows with equal keys are one cell.
+std::vector<int> cell_key(const TableRow& row);
+
 /// The shortest prefix, in keys, from which on the tuned kernel is faster at some batch: shorter ones are faster
 /// through extend_attention at every batch that was tried. 0: none are, or nothing was tried.
 int extend_below(const Evidence& evidence);

@@ -57,15 +57,6 @@ void verify(Session& session, const VariantJob& job, const std::vector<TimedShap
   require_ok(session.runner()->run(job, plan), job);
 }
 
-/// The first legal configuration of the generic kernel, as the engine takes it; none where it cannot compute the
-/// problem.
-std::optional<Config> extend_config(const Problem& problem, const Arch& arch) {
-  const Candidates found =
-      enumerate(read_space(templates_dir() / "headtune" / "extend_attention" / "space.json"), problem, arch);
-  if (found.legal.empty()) return std::nullopt;
-  return found.legal.front();
-}
-
 double rate_of(Session& session, const VariantJob& job, const TimedShape& shape, double bytes) {
   RunPlan plan;
   plan.verify = false, plan.shapes = {shape};
@@ -80,7 +71,7 @@ class ProblemBench {
   ProblemBench(Session& session, const Problem& problem, const std::vector<TimedShape>& shapes, const Lookup& lookup)
       : session_(session), problem_(problem), shapes_(shapes), lookup_(lookup), compiler_(session) {
     read_ = compiler_.job("plain_read", problem, plain_config());
-    if (const auto config = extend_config(problem, session.arch())) {
+    if (const auto config = extend_config(problem, session.arch(), templates_dir())) {
       extend_ = compiler_.job("extend_attention", problem, *config);
       verify(session, *extend_, {});
     }

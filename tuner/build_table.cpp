@@ -23,20 +23,6 @@ constexpr const char* baseline_op = "extend_attention";
 
 using Key = std::vector<int>;
 
-/// Everything of a row but context range and configuration.
-Key cell_key(const TableRow& r) {
-  return {r.cu_count,
-          r.wave_size,
-          r.head_dim,
-          r.v_head_dim,
-          r.kv_group_num,
-          r.num_kv_heads,
-          r.extend_len,
-          r.is_causal,
-          static_cast<int>(r.dtype),
-          static_cast<int>(r.kv_dtype)};
-}
-
 TableRow row_key(const StoredEnvironment& environment, const Problem& p, const StoredWinner& winner) {
   TableRow r;
   r.cu_count = environment.cu_count, r.wave_size = environment.wave_size;

@@ -18,15 +18,18 @@ class Crossover {
   Crossover(const SweepSetup& setup, const SweepRequest& request, const Problem& problem, const Patience& patience)
       : setup_(setup), request_(request), problem_(problem), patience_(patience) {}
 
-  /// False where either kernel does not compile, or the generic one does not compute the problem or is wrong.
-  bool prepare(const Config& winner) {
-    const auto space = setup_.templates / "headtune" / "extend_attention" / "space.json";
-    const Candidates generic = enumerate(read_space(space), problem_, setup_.arch);
-    if (generic.legal.empty()) return false;
-    jobs_ = {job(request_.op, winner), job("extend_attention", generic.legal.front())};
-    if (jobs_[0].code.empty() || jobs_[1].code.empty()) return false;
-    RunPlan verify;
-    return setup_.runner->run(jobs_[1], verify).status == RunStatus::ok;
+  /// Compiles and verifies the generic kernel. False where it does not compute the problem, compile or come out right.
+  bool prepare() {
+    const auto config = extend_config(problem_, setup_.arch, setup_.templates);
+    if (!config) return false;
+    generic_ = job("extend_attention", *config);
+    return !generic_.code.empty() && setup_.runner->run(generic_, RunPlan{}).status == RunStatus::ok;
+  }
+
+  /// False where the winner does not compile.
+  bool race_against(const Config& winner) {
+    jobs_ = {job(request_.op, winner), generic_};
+    return !jobs_.front().code.empty();
   }
 
   /// None when a race failed or stayed unsettled.
@@ -57,7 +60,8 @@ class Crossover {
   const SweepRequest& request_;
   const Problem& problem_;
   const Patience& patience_;
-  std::vector<VariantJob> jobs_;
+  VariantJob generic_;
+  std::vector<VariantJob> jobs_;  ///< tuned, generic
 };
 
 std::vector<StoredVariant> winners_of(const SweepSetup& setup, std::int64_t problem_id) {
@@ -75,15 +79,17 @@ void find_extend_below(const SweepSetup& setup, const SweepRequest& request, con
   if (request.op != "verify_shared_kv") return;
   int longest = 0;
   for (const TimedShape& shape : request.shapes) longest = std::max(longest, shape.context);
+  std::optional<Crossover> crossover;
   for (const StoredVariant& winner : winners_of(setup, problem_id)) {
     std::set<int> batches;
     for (const TimedShape& shape : request.shapes) batches.insert(shape.batch);
     for (const ExtendBelow& known : setup.store.extend_below(winner.id))
       if (!request.fresh) batches.erase(known.batch);
-    Crossover crossover(setup, request, problem, patience);
-    if (batches.empty() || !crossover.prepare(winner.config)) continue;
+    if (batches.empty()) continue;
+    if (!crossover && !crossover.emplace(setup, request, problem, patience).prepare()) return;
+    if (!crossover->race_against(winner.config)) continue;
     for (const int batch : batches)
-      if (const auto found = crossover.find(batch, longest)) setup.store.put_extend_below(winner.id, *found);
+      if (const auto found = crossover->find(batch, longest)) setup.store.put_extend_below(winner.id, *found);
   }
 }
 

@@ -266,6 +266,13 @@ Candidates enumerate(const Space& space, const Problem& problem, const Arch& arc
   return result;
 }
 
+std::optional<Config> extend_config(const Problem& problem, const Arch& arch, const std::filesystem::path& templates) {
+  const Candidates found =
+      enumerate(read_space(templates / "headtune" / "extend_attention" / "space.json"), problem, arch);
+  if (found.legal.empty()) return std::nullopt;
+  return found.legal.front();
+}
+
 std::vector<Config> require_legal(const Space& space, const Problem& problem, const Arch& arch) {
   Candidates candidates = enumerate(space, problem, arch);
   if (candidates.legal.empty())

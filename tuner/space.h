@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -61,6 +62,10 @@ Candidates enumerate(const Space& space, const Problem& problem, const Arch& arc
 
 /// The legal configurations; throws UsageError telling why each was pruned when there is none.
 std::vector<Config> require_legal(const Space& space, const Problem& problem, const Arch& arch);
+
+/// What extend_attention, which is not tuned, runs with: the first legal configuration of its space; none where it does
+/// not compute the problem. `templates` holds headtune/extend_attention/space.json.
+std::optional<Config> extend_config(const Problem& problem, const Arch& arch, const std::filesystem::path& templates);
 
 /// Whether the numbers make a problem at all (heads divide, positive sizes, ...). Throws UsageError.
 void validate(const Problem& problem);

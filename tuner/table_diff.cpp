@@ -11,18 +11,10 @@ namespace {
 
 using Key = std::vector<int>;
 
-Key key_of(const TableRow& r, int context) {
-  return {r.cu_count,
-          r.wave_size,
-          r.head_dim,
-          r.v_head_dim,
-          r.kv_group_num,
-          r.num_kv_heads,
-          r.extend_len,
-          r.is_causal,
-          static_cast<int>(r.dtype),
-          static_cast<int>(r.kv_dtype),
-          context};
+Key key_of(const TableRow& row, int context) {
+  Key key = cell_key(row);
+  key.push_back(context);
+  return key;
 }
 
 /// A row's part at one context.

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
@@ -26,13 +27,6 @@ struct Options {
   bool named = false;  ///< a problem was given; else those of the project's goals
   bool as_json = false;
 };
-
-std::vector<TimedShape> shapes_of(const Options& options) {
-  std::vector<TimedShape> shapes;
-  for (const int batch : parse_counts(options.batch, "--batch"))
-    for (const int context : parse_counts(options.contexts, "--contexts")) shapes.push_back({batch, context});
-  return shapes;
-}
 
 json timing_json(const Timing& t) {
   return {{"median_us", t.median_us}, {"low_us", t.interval.low},       {"high_us", t.interval.high},
@@ -99,7 +93,8 @@ std::vector<Problem> chosen_problems(const Options& options) {
 void run(Options options) {
   options.session.rocm = options.rocm;
   const auto all = chosen_problems(options);
-  const auto shapes = shapes_of(options);
+  auto shapes = parse_shapes(options.contexts, options.batch);
+  std::sort(shapes.begin(), shapes.end());  // batch by batch
   const Lookup lookup = lookup_of(options.table);
   catch_interrupts();
   Session session(options.session);

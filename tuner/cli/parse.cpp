@@ -73,6 +73,13 @@ std::vector<int> parse_counts(const std::string& text, const std::string& what) 
   return {counts.begin(), counts.end()};
 }
 
+std::vector<TimedShape> parse_shapes(const std::string& contexts, const std::string& batches) {
+  std::vector<TimedShape> shapes;
+  for (const int context : parse_counts(contexts, "--contexts"))
+    for (const int batch : parse_counts(batches, "--batch")) shapes.push_back({batch, context});
+  return shapes;
+}
+
 std::pair<int, int> parse_heads(const std::string& text) {
   const auto parts = split(text, '/');
   const auto q = number(parts[0]);

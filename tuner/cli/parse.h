@@ -7,11 +7,15 @@
 
 #include "headtune/arch.h"
 #include "headtune/config.h"
+#include "tuner/timing_inputs.h"
 
 namespace headtune::cli {
 
 /// "8k,16k,32768" -> {8192, 16384, 32768}; sorted, without repetition. `what` names the option in messages.
 std::vector<int> parse_counts(const std::string& text, const std::string& what);
+
+/// Every context at every batch, in the order of contexts.
+std::vector<TimedShape> parse_shapes(const std::string& contexts, const std::string& batches);
 
 /// "8/2" -> {8 query heads, 2 KV heads}.
 std::pair<int, int> parse_heads(const std::string& text);

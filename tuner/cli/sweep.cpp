@@ -29,17 +29,10 @@ struct Options {
   bool fresh = false, as_json = false, stats = false;
 };
 
-std::vector<TimedShape> shapes_of(const Options& options) {
-  std::vector<TimedShape> shapes;
-  for (const int context : parse_counts(options.contexts, "--contexts"))
-    for (const int batch : parse_counts(options.batch, "--batch")) shapes.push_back({batch, context});
-  return shapes;
-}
-
 SweepRequest request_of(const Options& options) {
   SweepRequest request;
   request.op = find_op(options.problem.op).name();
-  request.shapes = shapes_of(options);
+  request.shapes = parse_shapes(options.contexts, options.batch);
   request.fresh = options.fresh;
   request.search = {parse_search(options.search), options.seed, parse_budget(options.budget)};
   return request;

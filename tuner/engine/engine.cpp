@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <optional>
-
 #include "codegen/render.h"
 #include "tables/tables.h"
 #include "tuner/error.h"
@@ -69,14 +67,6 @@ class OnDevice {
   bool changed_ = false;
 };
 
-/// The first legal configuration of the generic kernel; none where it does not compute the problem.
-std::optional<Config> extend_config(const Problem& problem, const Arch& arch) {
-  const Space space = read_space(templates_dir() / "headtune" / "extend_attention" / "space.json");
-  const Candidates candidates = enumerate(space, problem, arch);
-  if (candidates.legal.empty()) return std::nullopt;
-  return candidates.legal.front();
-}
-
 }  // namespace
 
 /// One operator's kernels with the configuration they were built for.
@@ -118,7 +108,7 @@ Engine::Engine(const std::string& device, const Problem& problem, int index_bits
   const DeviceKey key{impl.device.target.c_str(), impl.arch.cu_count, impl.arch.wave_size};
   const Match match = tables::lookup(problem, key, max_context);
   impl.verify_shared_kv = impl.load(toolchain, "verify_shared_kv", match.config, index_bits);
-  if (const auto fallback = extend_config(problem, impl.arch))
+  if (const auto fallback = extend_config(problem, impl.arch, templates_dir()))
     impl.extend_attention = impl.load(toolchain, "extend_attention", *fallback, index_bits);
   impl.description = fmt::format("{} {} with {} ({}), {}", impl.device.spec, impl.device.target,
                                  to_string(match.config), match_level_text(match.level),

@@ -129,9 +129,13 @@ Error module_launch_kernel(Function function, unsigned grid_x, unsigned grid_y, 
 /// Hopper can, and drivers from 12.3 on keep it in captured graphs.
 bool can_launch_dependent() {
   constexpr int capability_major = 75, hopper = 9, graphs_keep_it = 12030;
-  int major = 0, version = 0;
+  static const int version = [] {
+    int number = 0;
+    driver.driver_get_version(&number);
+    return number;
+  }();
+  int major = 0;
   driver.device_get_attribute(&major, capability_major, current_device);
-  driver.driver_get_version(&version);
   return major >= hopper && version >= graphs_keep_it;
 }
 
