@@ -91,6 +91,10 @@ template <class T>
 HEADTUNE_DEVICE void store_global(void* pointer, T value) {
   *(__attribute__((address_space(1))) T*)(pointer) = value;
 }
+template <class T>
+HEADTUNE_DEVICE T load_lds(const char* lds) {
+  return *reinterpret_cast<const T*>(lds);
+}
 /// Read once: K and V rows of the prefix. Marked so that they do not displace what is read again.
 template <class T>
 HEADTUNE_DEVICE T load_stream(const void* pointer) {

@@ -3,9 +3,7 @@
 // query stays in registers (a CU has 512 KiB of them) unless it is too large and LDS has room.
 //
 // The depth of one product step is 32: 16 bytes of each lane, one or two instructions. V is wanted with keys along the
-// depth but lies with columns along the row: a lane reads a few neighbouring columns of its 8 keys and interleaves the
-// keys in registers, which gives it the operands of as many 16-column blocks. Columns of a group are thereby dealt to
-// blocks in turn; each_output puts that right.
+// depth but lies with columns along the row: LdsValues, the architecture's, reads it.
 #pragma once
 
 #if !defined(__HIP__)
@@ -15,6 +13,12 @@
 #include <headtune/tile/lds_layout.h>
 #include <headtune/tile/lds_stager.h>
 #include <headtune/tile/tile.h>
+
+#if defined(__gfx950__)
+#include <headtune/tile/lds_values_cdna4.h>
+#else
+#include <headtune/tile/lds_values_cdna3.h>
+#endif
 
 namespace headtune::tile {
 
@@ -27,30 +31,28 @@ struct LdsTileCdna {
   static constexpr int ROW_WAVES = WAVES / KEY_WAVES;
   static constexpr int KEY_BLOCKS = V::BLOCK_N / 16 / KEY_WAVES;
   static constexpr int PADDED_ROWS = score_rows(ROWS, V::BLOCK_N, WAVES);
-  static constexpr int ROW_BLOCKS = PADDED_ROWS / 16 / ROW_WAVES;                    ///< of a wave's scores
-  static constexpr int ALL_ROW_BLOCKS = ROWS / 16;                                   ///< of a wave's output
-  static constexpr int COLUMNS = V::V_HEAD_DIM / WAVES;                              ///< of a wave's output
-  static constexpr int VECTOR = COLUMNS % 128 == 0 ? 8 : COLUMNS % 64 == 0 ? 4 : 2;  ///< columns that a lane reads
-  static constexpr int GROUPS = COLUMNS / (16 * VECTOR);
+  static constexpr int ROW_BLOCKS = PADDED_ROWS / 16 / ROW_WAVES;  ///< of a wave's scores
+  static constexpr int ALL_ROW_BLOCKS = ROWS / 16;                 ///< of a wave's output
+  static constexpr int COLUMNS = V::V_HEAD_DIM / WAVES;            ///< of a wave's output
   static constexpr int DEPTH = V::HEAD_DIM / 32;
-  static constexpr bool LEGAL = COLUMNS % (16 * VECTOR) == 0 && V::BLOCK_N % 32 == 0;
 
   static constexpr int SCORE_ROWS = ROW_BLOCKS, SCORE_KEYS = 4 * KEY_BLOCKS;
   static constexpr int SHARERS = KEY_WAVES;  ///< waves that hold scores of one row
 
-  using Keys = LdsPanels<V::BLOCK_N, V::HEAD_DIM>;
-  using Values = LdsPanels<V::BLOCK_N, V::V_HEAD_DIM>;
-  using Numerators = LdsPanels<PADDED_ROWS, V::BLOCK_N>;
+  using Keys = LdsPanels<V::BLOCK_N, V::HEAD_DIM, lds_banks>;
+  using Values = LdsValues<LdsPanels<V::BLOCK_N, V::V_HEAD_DIM, lds_banks>, COLUMNS>;
+  using Numerators = LdsPanels<PADDED_ROWS, V::BLOCK_N, lds_banks>;
+  static constexpr bool LEGAL = Values::LEGAL && V::BLOCK_N % 32 == 0;
   struct Scores {
     F32x4 block[KEY_BLOCKS][ROW_BLOCKS];
   };
 
-  using Query = LdsPanels<ROWS, V::HEAD_DIM>;
+  using Query = LdsPanels<ROWS, V::HEAD_DIM, lds_banks>;
 
   char *query_lds, *numerators;
   U32x4 query[QUERY_IN_LDS ? 1 : ROW_BLOCKS][QUERY_IN_LDS ? 1 : DEPTH];
   Scores scores;
-  F32x4 output[GROUPS][VECTOR][ALL_ROW_BLOCKS];
+  F32x4 output[Values::BLOCKS][ALL_ROW_BLOCKS];
 
   HEADTUNE_DEVICE LdsTileCdna(char* query_panels, char* numerators_lds, char* /*exchange*/)
       : query_lds(query_panels), numerators(numerators_lds), output{} {}
@@ -105,7 +107,7 @@ struct LdsTileCdna {
 #pragma unroll
       for (int kb = 0; kb < KEY_BLOCKS; ++kb) {
         const int key = (key_wave() * KEY_BLOCKS + kb) * 16 + free();
-        const U32x4 keys = load<U32x4>(tile + Keys::offset(key, 4 * step + depth()));
+        const U32x4 keys = load_lds<U32x4>(tile + Keys::offset(key, 4 * step + depth()));
 #pragma unroll
         for (int rb = 0; rb < ROW_BLOCKS; ++rb) multiply(scores.block[kb][rb], keys, query_operand(rb, step));
       }
@@ -131,9 +133,17 @@ struct LdsTileCdna {
       U32x4 p[ALL_ROW_BLOCKS];
 #pragma unroll
       for (int rb = 0; rb < ALL_ROW_BLOCKS; ++rb)
-        p[rb] = load<U32x4>(numerators + Numerators::offset(rb * 16 + free(), 4 * step + depth()));
+        p[rb] = load_lds<U32x4>(numerators + Numerators::offset(rb * 16 + free(), 4 * step + depth()));
 #pragma unroll
-      for (int group = 0; group < GROUPS; ++group) multiply_group(tile, step, group, p);
+      for (int group = 0; group < Values::GROUPS; ++group) {
+        U32x4 values[Values::GROUP_BLOCKS];
+        Values::load(values, tile, step, first_column() / 16 + group * Values::GROUP_BLOCKS);
+#pragma unroll
+        for (int block = 0; block < Values::GROUP_BLOCKS; ++block)
+#pragma unroll
+          for (int rb = 0; rb < ALL_ROW_BLOCKS; ++rb)
+            multiply(output[group * Values::GROUP_BLOCKS + block][rb], values[block], p[rb]);
+      }
     }
   }
 
@@ -142,9 +152,7 @@ struct LdsTileCdna {
     for (int rb = 0; rb < ALL_ROW_BLOCKS; ++rb) {
       const float f = factor[rb * 16 + free()];
 #pragma unroll
-      for (auto& group : output)
-#pragma unroll
-        for (auto& block : group) block[rb] *= f;
+      for (auto& block : output) block[rb] *= f;
     }
   }
 
@@ -154,15 +162,8 @@ struct LdsTileCdna {
 #pragma unroll
     for (int rb = 0; rb < ALL_ROW_BLOCKS; ++rb)
       visit(rb * 16 + free(), [&](auto write) {
-#pragma unroll
-        for (int group = 0; group < GROUPS; ++group)
-#pragma unroll
-          for (int r = 0; r < 4; ++r) {
-            float values[VECTOR];
-#pragma unroll
-            for (int j = 0; j < VECTOR; ++j) values[j] = output[group][j][rb][r];
-            write(first_column(group) + VECTOR * (4 * depth() + r), values);
-          }
+        Values::each_run([&](int block, int r) { return output[block][rb][r]; },
+                         [&](int column, const auto& values) { write(first_column() + column, values); });
       });
   }
 
@@ -185,39 +186,13 @@ struct LdsTileCdna {
     if constexpr (!QUERY_IN_LDS) return query[rb][step];
     const int block = row_wave() * ROW_BLOCKS + rb;
     const int row = (block < ALL_ROW_BLOCKS ? block : ALL_ROW_BLOCKS - 1) * 16 + free();
-    return load<U32x4>(query_lds + Query::offset(row, 4 * step + depth()));
-  }
-
-  template <class T>
-  static HEADTUNE_DEVICE T load(const char* lds) {
-    return *reinterpret_cast<const T*>(lds);
+    return load_lds<U32x4>(query_lds + Query::offset(row, 4 * step + depth()));
   }
 
   /// d += a * b over a depth of 32.
   static HEADTUNE_DEVICE void multiply(F32x4& d, U32x4 a, U32x4 b) { mma_scores<Element>(d, a, {b}); }
 
-  static HEADTUNE_DEVICE int first_column(int group) { return wave_index() * COLUMNS + group * 16 * VECTOR; }
-
-  HEADTUNE_DEVICE void multiply_group(const char* tile, int step, int group, const U32x4 (&p)[ALL_ROW_BLOCKS]) {
-    constexpr int WORDS = VECTOR / 2;
-    using Words = unsigned __attribute__((ext_vector_type(WORDS)));
-    const int column = first_column(group) + VECTOR * free();
-    Words of_key[8];
-#pragma unroll
-    for (int i = 0; i < 8; ++i)
-      of_key[i] = load<Words>(tile + Values::offset(step * 32 + 8 * depth() + i, column / 8) + column % 8 * 2);
-#pragma unroll
-    for (int j = 0; j < VECTOR; ++j) {
-      U32x4 values;
-#pragma unroll
-      for (int pair = 0; pair < 4; ++pair) {
-        const unsigned first = of_key[2 * pair][j / 2], second = of_key[2 * pair + 1][j / 2];
-        values[pair] = j % 2 ? interleave<true>(first, second) : interleave<false>(first, second);
-      }
-#pragma unroll
-      for (int rb = 0; rb < ALL_ROW_BLOCKS; ++rb) multiply(output[group][j][rb], values, p[rb]);
-    }
-  }
+  static HEADTUNE_DEVICE int first_column() { return wave_index() * COLUMNS; }
 };
 
 /// The next tile waits in registers while the workgroup works on the one in LDS.

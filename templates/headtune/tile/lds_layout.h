@@ -1,6 +1,11 @@
 // How matrices of 16-bit elements lie in LDS (shared memory) on every architecture: panels of 128-byte rows whose
-// 16-byte chunks are permuted by the row, so that reading eight rows of one chunk column, or one whole row, touches
-// every bank once. The same layout is the 128-byte swizzle that Hopper's matrix descriptors expect.
+// 16-byte chunks are permuted by the row, so that reading one chunk column (8 rows with 32 banks, 16 with 64), or one
+// whole row, touches every bank once.
+//
+// 32 banks: by the row. The same layout is the 128-byte swizzle that Hopper's matrix descriptors expect.
+// 64 banks (gfx950): by the row's Gray code. Each of the following then takes every bank once: 16 rows of a chunk
+// column (ds_read_b128 in order of lanes), 8 rows of it beside the other 8 of the next (MI350 serves lanes 0..3, 12..15
+// and 20..27 together), and 32 bytes of rows r..r+3 and r+8..r+11 (ds_read_b64_tr_b16).
 #pragma once
 
 #include <headtune/tile/macros.h>
@@ -8,18 +13,21 @@
 namespace headtune::tile {
 
 /// ROWS x COLS elements of 2 bytes. A panel holds WIDTH columns of every row; panels follow each other.
-template <int ROWS, int COLS>
+template <int ROWS, int COLS, int BANKS = 32>
 struct LdsPanels {
   static constexpr int WIDTH = COLS < 64 ? COLS : 64;
   static constexpr int CHUNKS = WIDTH / 8;  ///< 16-byte chunks of one panel row
   static constexpr int ROW_BYTES = WIDTH * 2;
   static constexpr int PANEL_BYTES = ROWS * ROW_BYTES;
   static constexpr int BYTES = ROWS * COLS * 2;
+  static constexpr int PERIOD = (BANKS == 64 ? 16 : 8);  ///< rows after which 128-byte rows are permuted alike
   static_assert(COLS % WIDTH == 0 && (WIDTH == 16 || WIDTH == 32 || WIDTH == 64), "whole panels only");
+  static_assert(BANKS == 32 || BANKS == 64, "banks of 4 bytes");
 
   /// Place of chunk `chunk` (< CHUNKS) within its panel row. Narrow rows share a 128-byte line, hence the division.
   static constexpr HEADTUNE_HOST_DEVICE int slot(int row, int chunk) {
-    return chunk ^ ((row / (64 / WIDTH)) & (CHUNKS - 1));
+    const int permutation = BANKS == 64 ? row ^ (row >> 1) : row;
+    return chunk ^ ((permutation / (64 / WIDTH)) & (CHUNKS - 1));
   }
 
   /// Byte offset of the chunk that holds columns [8 * chunk, 8 * chunk + 8) of `row`.

@@ -24,6 +24,8 @@ struct StagerShape {
 template <int THREADS, int BLOCK_N, int COLUMNS>
 struct Stager {
   using Shape = StagerShape<THREADS, BLOCK_N, COLUMNS>;
+  using Panels = LdsPanels<BLOCK_N, COLUMNS, lds_banks>;
+  static_assert(Shape::KEYS_PER_PASS % Panels::PERIOD == 0, "a thread's keys are permuted alike");
 
   int key, panel, chunk;  ///< this thread's first key, first panel and chunk of a panel row
   int lds_offset;
@@ -32,7 +34,7 @@ struct Stager {
     const int within = thread % (Shape::KEYS_PER_PASS * 8);
     panel = thread / (Shape::KEYS_PER_PASS * 8);
     key = within / 8;
-    chunk = (within % 8) ^ (key & 7);
+    chunk = Panels::slot(key, within % 8);
     lds_offset = panel * BLOCK_N * 128 + within * 16;
   }
 

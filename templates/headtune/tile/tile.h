@@ -32,6 +32,7 @@
 
 namespace headtune::tile {
 
+inline constexpr int lds_banks = device_family == Family::cdna4 ? 64 : 32;
 inline constexpr int keys_per_lane = elements_per_row * score_tiles;
 inline constexpr int keys_per_step = 4 * keys_per_lane;
 
