@@ -109,6 +109,13 @@ std::vector<Binary> compile(const std::string& op, const Problem& problem, const
   return binaries;
 }
 
+Binary compile_source(const std::string& source) {
+  const std::string& target = device().target;
+  Binary binary = toolchain().compile({source, target, compile_options(target, templates_dir())});
+  if (binary.status != CompileStatus::ok) FAIL("does not compile: " << binary.log);
+  return binary;
+}
+
 void check(const std::string& op, const Problem& problem, const std::vector<Case>& cases,
            const std::vector<Config>& configs, int index_bits) {
   const std::vector<Binary> binaries = compile(op, problem, configs, index_bits);

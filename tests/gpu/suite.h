@@ -30,6 +30,9 @@ std::vector<Config> sample_configs(const std::string& op, const Problem& problem
 std::vector<Binary> compile(const std::string& op, const Problem& problem, const std::vector<Config>& configs,
                             int index_bits = 32);
 
+/// Compiles text that includes parts of the templates.
+Binary compile_source(const std::string& source);
+
 /// Every operator, sample configurations, every case: verified, or the test fails with variant, case and place.
 void check(const Problem& problem, const std::vector<Case>& cases, int index_bits = 32);
 void check(const std::string& op, const Problem& problem, const std::vector<Case>& cases,

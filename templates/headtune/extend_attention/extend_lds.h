@@ -30,21 +30,20 @@ template <class V, class Tile>
 HEADTUNE_DEVICE void add_new_tokens(const VerifyParams& p, const Request& request, const Rows<V>& rows,
                                     const Lds<V, Tile>& lds, Tile& tile, Softmax<V, Tile>& softmax, int turn) {
   static_assert(V::EXTEND_LEN <= V::BLOCK_N, "the new tokens are one tile");
-  const KeyRows<DenseSlots> source = new_token_rows<V>(p, request, rows.kv_head);
+  const NewTokenRows<V> source = new_token_rows<V>(p, request, rows.kv_head);
   for (int row = tile::thread_index(); row < lds.ROWS; row += Tile::THREADS) lds.factor[row] = p.v_scale;
   __syncthreads();
   tile.scale_output(lds.factor);  // the prefix's values alone are scaled
   softmax.scale = p.sm_scale * 1.44269504f;
 
   stage_new_tokens<V, Tile, tile::Stager<Tile::THREADS, V::BLOCK_N, V::HEAD_DIM>>(lds.stages, source.keys,
-                                                                                 request.qo_len);
+                                                                                  request.qo_len);
   tile.multiply_keys(lds.stages, [] {});
-  softmax.mask(tile, [&](int row, int token) {
-    return token < request.qo_len && (!V::IS_CAUSAL || token <= rows.token(row));
-  });
+  softmax.mask(
+      tile, [&](int row, int token) { return token < request.qo_len && (!V::IS_CAUSAL || token <= rows.token(row)); });
   softmax.step(tile, turn);
   stage_new_tokens<V, Tile, tile::Stager<Tile::THREADS, V::BLOCK_N, V::V_HEAD_DIM>>(lds.stages, source.values,
-                                                                                   request.qo_len);
+                                                                                    request.qo_len);
   tile.multiply_values(lds.stages);
 }
 
@@ -68,9 +67,8 @@ HEADTUNE_DEVICE void write_output(const VerifyParams& p, const Request& request,
   tile.scale_output(lds.factor);
   tile.each_output([&](int row, auto visit) {
     if (!rows.valid(row, request)) return;
-    char* out =
-        static_cast<char*>(p.out) +
-        ((request.qo_begin + rows.token(row)) * p.out_stride_token + rows.head(row) * p.out_stride_head) * 2;
+    char* out = static_cast<char*>(p.out) +
+                ((request.qo_begin + rows.token(row)) * p.out_stride_token + rows.head(row) * p.out_stride_head) * 2;
     visit([&](int column, const auto& values) { store_elements<typename Tile::Element>(out + column * 2, values); });
   });
 }

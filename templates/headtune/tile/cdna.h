@@ -107,6 +107,17 @@ HEADTUNE_DEVICE unsigned interleave(unsigned first, unsigned second) {
   return __builtin_amdgcn_perm(second, first, odd ? 0x07060302u : 0x05040100u);
 }
 
+/// Bytes 0 and 1 (`upper`: 2 and 3) of both words: of the first, of the second, of the first, of the second.
+template <bool upper>
+HEADTUNE_DEVICE unsigned interleave_bytes(unsigned first, unsigned second) {
+  return __builtin_amdgcn_perm(second, first, upper ? 0x07030602u : 0x05010400u);
+}
+/// Bytes 2 * half and 2 * half + 1 to the upper bytes of two halves.
+template <int half>
+HEADTUNE_DEVICE unsigned spread_bytes(unsigned word) {
+  return __builtin_amdgcn_perm(0u, word, half ? 0x030c020cu : 0x010c000cu);
+}
+
 /// Two products per instruction.
 HEADTUNE_DEVICE F32x4 scaled(F32x4 x, float factor) { return x * factor; }
 
@@ -147,6 +158,20 @@ HEADTUNE_DEVICE float low<Fp16>(unsigned pair) {
 template <>
 HEADTUNE_DEVICE float high<Fp16>(unsigned pair) {
   return static_cast<float>(__builtin_bit_cast(F16x2, pair).y);
+}
+
+/// A pair times 2^exponent, subnormal numbers too; what comes out must be normal and fit.
+template <class T>
+HEADTUNE_DEVICE unsigned times_power(unsigned pair, int exponent);
+template <>
+HEADTUNE_DEVICE unsigned times_power<Bf16>(unsigned pair, int exponent) {
+  const F32x2 wide = F32x2{low<Bf16>(pair), high<Bf16>(pair)} * __builtin_bit_cast(float, (127 + exponent) << 23);
+  return __builtin_amdgcn_perm(bits(wide.y), bits(wide.x), 0x07060302u);
+}
+template <>
+HEADTUNE_DEVICE unsigned times_power<Fp16>(unsigned pair, int exponent) {
+  const auto power = __builtin_bit_cast(_Float16, static_cast<short>((15 + exponent) << 10));
+  return __builtin_bit_cast(unsigned, __builtin_bit_cast(F16x2, pair) * power);
 }
 
 /// Two ones, the value operand that makes the second product sum the probabilities.

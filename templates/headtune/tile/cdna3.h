@@ -26,6 +26,22 @@ HEADTUNE_DEVICE unsigned pack_probabilities<Fp16>(float lo, float hi) {
   return __builtin_bit_cast(unsigned, __builtin_amdgcn_cvt_pkrtz(lo, hi));
 }
 
+/// Codes that the hardware converts: gfx942 speaks FNUZ, gfx90a no 8-bit floats at all.
+template <class Kv>
+inline constexpr bool converts_fp8 = false;
+template <class T, int half>
+HEADTUNE_DEVICE unsigned convert_fp8(unsigned codes);
+#if defined(__gfx942__)
+template <>
+inline constexpr bool converts_fp8<E4m3fnuz> = true;
+/// No number is lost to the cut to 16 bits.
+template <class T, int half>
+HEADTUNE_DEVICE unsigned convert_fp8(unsigned codes) {
+  const F32x2 wide = __builtin_amdgcn_cvt_pk_f32_fp8(static_cast<int>(codes), half == 1);
+  return pack_probabilities<T>(wide.x, wide.y);
+}
+#endif
+
 template <class T>
 HEADTUNE_DEVICE F32x4 mfma(U32x2 a, U32x2 b, F32x4 c);
 template <>

@@ -32,6 +32,21 @@ HEADTUNE_DEVICE unsigned pack_probabilities<Fp16>(float lo, float hi) {
   return __builtin_bit_cast(unsigned, __builtin_amdgcn_cvt_pkrtz(lo, hi));
 }
 
+/// Codes that the hardware converts: OCP.
+template <class Kv>
+inline constexpr bool converts_fp8 = false;
+template <>
+inline constexpr bool converts_fp8<E4m3fn> = true;
+
+/// Bytes 2 * half and 2 * half + 1.
+template <class T, int half>
+HEADTUNE_DEVICE unsigned convert_fp8(unsigned codes) {
+  if constexpr (ones<T> == ones<Fp16>)
+    return __builtin_bit_cast(unsigned, __builtin_amdgcn_cvt_scalef32_pk_f16_fp8(codes, 1.0f, half == 1));
+  else
+    return __builtin_bit_cast(unsigned, __builtin_amdgcn_cvt_scalef32_pk_bf16_fp8(codes, 1.0f, half == 1));
+}
+
 template <class T>
 HEADTUNE_DEVICE F32x4 mfma(U32x4 a, U32x4 b, F32x4 c);
 template <>

@@ -100,6 +100,17 @@ HEADTUNE_DEVICE unsigned interleave(unsigned first, unsigned second) {
   return __byte_perm(first, second, odd ? 0x7632 : 0x5410);
 }
 
+/// Bytes 0 and 1 (`upper`: 2 and 3) of both words: of the first, of the second, of the first, of the second.
+template <bool upper>
+HEADTUNE_DEVICE unsigned interleave_bytes(unsigned first, unsigned second) {
+  return __byte_perm(first, second, upper ? 0x7362 : 0x5140);
+}
+/// Bytes 2 * half and 2 * half + 1 to the upper bytes of two halves.
+template <int half>
+HEADTUNE_DEVICE unsigned spread_bytes(unsigned word) {
+  return __byte_perm(word, 0, half ? 0x3424 : 0x1404);
+}
+
 HEADTUNE_DEVICE F32x4 scaled(const F32x4& x, float factor) {
   return {x[0] * factor, x[1] * factor, x[2] * factor, x[3] * factor};
 }
@@ -153,6 +164,43 @@ template <class T>
 constexpr unsigned ones = 0x3f803f80u;
 template <>
 inline constexpr unsigned ones<Fp16> = 0x3c003c00u;
+
+/// A pair times 2^exponent, subnormal numbers too; what comes out must be normal and fit.
+template <class T>
+HEADTUNE_DEVICE unsigned times_power(unsigned pair, int exponent);
+template <>
+HEADTUNE_DEVICE unsigned times_power<Bf16>(unsigned pair, int exponent) {
+  unsigned product;
+  const unsigned power = (127 + exponent) * 0x00800080u, minus_zero = 0x80008000u;
+  asm("fma.rn.bf16x2 %0, %1, %2, %3;" : "=r"(product) : "r"(pair), "r"(power), "r"(minus_zero));
+  return product;
+}
+template <>
+HEADTUNE_DEVICE unsigned times_power<Fp16>(unsigned pair, int exponent) {
+  unsigned product;
+  const unsigned power = (15 + exponent) * 0x04000400u;
+  asm("mul.rn.f16x2 %0, %1, %2;" : "=r"(product) : "r"(pair), "r"(power));
+  return product;
+}
+
+/// Codes that the hardware converts: OCP, from sm_89 on.
+template <class Kv>
+inline constexpr bool converts_fp8 = false;
+template <class T, int half>
+HEADTUNE_DEVICE unsigned convert_fp8(unsigned codes);
+#if __CUDA_ARCH__ >= 890
+template <>
+inline constexpr bool converts_fp8<E4m3fn> = true;
+
+/// Bytes 2 * half and 2 * half + 1.
+template <class T, int half>
+HEADTUNE_DEVICE unsigned convert_fp8(unsigned codes) {
+  unsigned pair;
+  const auto two = static_cast<unsigned short>(half ? codes >> 16 : codes);
+  asm("cvt.rn.f16x2.e4m3x2 %0, %1;" : "=r"(pair) : "h"(two));
+  return ones<T> == ones<Fp16> ? pair : pack_output<T>(low<Fp16>(pair), high<Fp16>(pair));
+}
+#endif
 
 template <class T>
 HEADTUNE_DEVICE void mma(F32x4& d, unsigned a0, unsigned a1, unsigned a2, unsigned a3, unsigned b0, unsigned b1);

@@ -6,6 +6,7 @@
 //   matrix     mma_scores (Q and K -> scores), mma_values (P and V -> output)
 //   kernels    kernels_overlap, let_next_kernel_start, wait_previous_kernel
 //   elements   interleave, scaled, exp2, pack_probabilities, pack_output, low, high, ones
+//   fp8        converts_fp8, convert_fp8; interleave_bytes, spread_bytes, times_power (fp8.h: widen, pair_rows)
 //
 // Four lanes ("quarters") share a query row. In a key step of `keys_per_step` keys, quarter q holds the scores of keys
 // keys_per_lane * q + j, j < keys_per_lane, of query rows free_index + free_lanes * i, i < rows_per_lane; accumulator
@@ -29,6 +30,8 @@
 #else
 #error "device code: compile with hipRTC, hipcc, NVRTC or nvcc; for host code there is headtune/tables/plan.h"
 #endif
+
+#include <headtune/tile/fp8.h>
 
 namespace headtune::tile {
 

@@ -2,7 +2,8 @@
 // no barrier of the workgroup, and as many bytes in flight as LDS holds.
 //
 // A tile is rows of 16-byte units; unit u of row r lies at u ^ swizzle(r), so that the fragment loads of 8 lanes (4
-// units of 2 neighbouring rows for K; 2 units of 4 rows that lie 4 apart for V) hit 8 different banks groups.
+// units of 2 neighbouring rows for K; 2 units of 4 rows that lie 4 apart for V) hit 8 different banks groups. An fp8
+// prefix stays as it is until fragments are read; two of its rows of 64 dims share a line of 8 units.
 #pragma once
 
 #if !defined(__CUDACC__)
@@ -17,7 +18,7 @@ namespace headtune {
 template <class Variant, class Shape>
 struct RingShape {
   static constexpr int stages = Variant::NUM_STAGES;
-  static constexpr int row_bytes = Variant::HEAD_DIM * 2;
+  static constexpr int row_bytes = Variant::HEAD_DIM * Shape::Prefix::bytes;
   static constexpr int units = row_bytes / 16;
   static constexpr int key_bytes = Shape::tile_keys * row_bytes;
   static constexpr int stage_bytes = 2 * key_bytes;
@@ -27,12 +28,18 @@ struct RingShape {
 
   static_assert(tile::has_async_copy, "LOAD_PATH 2 needs asynchronous copies");
   static_assert(Variant::HEAD_DIM == Variant::V_HEAD_DIM, "the ring path wants K and V rows of one size");
-  static_assert(team_threads % units == 0 && units % 8 == 0, "HEAD_DIM must be 64, 128 or 256");
+  static_assert(team_threads % units == 0 && (units == 4 || units % 8 == 0), "HEAD_DIM must be 64, 128 or 256");
   static_assert(Shape::tile_keys % row_step == 0, "BLOCK_N is too small for the team's copies");
   static_assert(stages >= 2, "a ring has at least two stages");
 };
 
 constexpr HEADTUNE_DEVICE int swizzle(int row) { return (row % 2 * 4) ^ (row / 4 % 4 * 2); }
+
+/// Where the line of 8 units (or the row, if longer) begins that holds a row.
+template <int row_bytes>
+constexpr HEADTUNE_DEVICE int line(int row) {
+  return row_bytes < 128 ? row / 2 * 128 : row * row_bytes;
+}
 
 /// One team's ring. Thread `thread` of the team copies unit thread % units of rows thread / units + i * row_step.
 template <class Variant, class Shape>
@@ -40,14 +47,16 @@ struct KeyRing {
   using Ring = RingShape<Variant, Shape>;
   using Slots = PagedSlots<Variant>;
   using Slot = typename Slots::Slot;
+  using Keys = KeyTile<Shape, typename Shape::Prefix>;
+  using Values = ValueTile<Shape, typename Shape::Prefix>;
 
-  const KeyRows<Slots>& rows;
+  const PrefixRows<Variant>& rows;
   int team, first_row;
   const char* base;         ///< of the ring, in LDS
   unsigned unit_bytes;      ///< of this thread's unit in a row
   Slot slot[Ring::copies];  ///< of the next tile to copy, this thread's rows
 
-  HEADTUNE_DEVICE KeyRing(const KeyRows<Slots>& source, float* lds, int team_index, int thread)
+  HEADTUNE_DEVICE KeyRing(const PrefixRows<Variant>& source, float* lds, int team_index, int thread)
       : rows(source),
         team(team_index),
         first_row(thread / Ring::units),
@@ -69,17 +78,20 @@ struct KeyRing {
 #pragma unroll
     for (int i = 0; i < Ring::copies; ++i) {
       const int row = first_row + i * Ring::row_step;
-      const unsigned at = to + row * Ring::row_bytes + (unit_bytes ^ swizzle(row) * 16);
+      const unsigned at = to + line<Ring::row_bytes>(row) + (unit_bytes ^ swizzle(row) * 16);
       tile::copy_async(at, rows.keys.row(from[i]) + unit_bytes);
       tile::copy_async(at + Ring::key_bytes, rows.values.row(from[i]) + unit_bytes);
     }
   }
 
-  static HEADTUNE_DEVICE tile::U32x4 load(const char* from) { return *reinterpret_cast<const tile::U32x4*>(from); }
+  template <class T>
+  static HEADTUNE_DEVICE T load(const char* from) {
+    return *reinterpret_cast<const T*>(from);
+  }
 
-  HEADTUNE_DEVICE void read_keys(KeyTile<Shape>& keys, int stage) const {
+  HEADTUNE_DEVICE void read_keys(Keys& keys, int stage) const {
     const int lane = tile::lane_index(), free = tile::free_index(lane), quarter = tile::quarter(lane);
-    const char* from = base + stage * Ring::stage_bytes + tile::score_key(free, 0) * Ring::row_bytes;
+    const char* from = base + stage * Ring::stage_bytes + line<Ring::row_bytes>(tile::score_key(free, 0));
     const char* even = from + (quarter ^ swizzle(tile::score_key(free, 0))) * 16;
     const char* odd = from + ((quarter + 4) ^ swizzle(tile::score_key(free, 0))) * 16;
 #pragma unroll
@@ -87,24 +99,28 @@ struct KeyRing {
 #pragma unroll
       for (int u = 0; u < tile::score_tiles; ++u)
 #pragma unroll
-        for (int chunk = 0; chunk < Shape::chunks; ++chunk)
-          keys.word[n][u][chunk] =
-              load((chunk % 2 ? odd : even) + (n * tile::keys_per_step + u * tile::elements_per_row) * Ring::row_bytes +
-                   chunk / 2 * 128);
+        for (int i = 0; i < Keys::loads; ++i)
+          keys.word[n][u][i] =
+              load<tile::U32x4>((i % 2 ? odd : even) +
+                                (n * tile::keys_per_step + u * tile::elements_per_row) * Ring::row_bytes + i / 2 * 128);
   }
 
-  HEADTUNE_DEVICE void read_values(ValueTile<Shape>& values, int stage) const {
+  HEADTUNE_DEVICE void read_values(Values& values, int stage) const {
     const int lane = tile::lane_index(), free = tile::free_index(lane);
     const int row = tile::keys_per_lane * tile::quarter(lane);
     const char* from = base + stage * Ring::stage_bytes + Ring::key_bytes + row * Ring::row_bytes;
-    const char *even = from + (free ^ swizzle(row)) * 16, *odd = from + (free ^ swizzle(row + 1)) * 16;
+    constexpr int vector_bytes = Shape::vector * Shape::Prefix::bytes;
+    constexpr int group_bytes = Shape::columns.group * Shape::Prefix::bytes;
+    const int even = (free * vector_bytes) ^ (swizzle(row) * 16), odd = (free * vector_bytes) ^ (swizzle(row + 1) * 16);
 #pragma unroll
     for (int n = 0; n < Shape::steps; ++n)
 #pragma unroll
       for (int j = 0; j < tile::keys_per_lane; ++j)
 #pragma unroll
         for (int g = 0; g < Shape::groups; ++g)
-          values.word[n][j][g] = load((j % 2 ? odd : even) + (n * tile::keys_per_step + j) * Ring::row_bytes + g * 128);
+          values.word[n][j][g] = load<typename Values::Load>(from + ((j % 2 ? odd : even) ^ (g * group_bytes % 128)) +
+                                                             line<Ring::row_bytes>(n * tile::keys_per_step + j) +
+                                                             g * group_bytes / 128 * 128);
   }
 };
 
@@ -143,14 +159,14 @@ HEADTUNE_DEVICE void walk_ring(WaveState<Shape>& state, const Queries<Shape>& qu
     ring.load_slots(ring.slot, ahead);
     Scores<Shape> scores;
     {
-      KeyTile<Shape> keys;
+      typename KeyRing<Variant, Shape>::Keys keys;
       ring.read_keys(keys, stage);
       scores.multiply(keys, queries, state.start);
     }
     if (t + Shape::tile_keys > range.unmasked) scores.mask(t, visible);
     scores.scale(scale);
     update_offsets(state, scores, inverse_scale);
-    ValueTile<Shape> values;
+    typename KeyRing<Variant, Shape>::Values values;
     ring.read_values(values, stage);
     accumulate(state, scores, values);
     free_stage = stage;

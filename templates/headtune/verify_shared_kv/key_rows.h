@@ -65,29 +65,37 @@ struct DenseSlots {
   }
 };
 
-template <class Slots>
+/// `Slots` say which rows, `Element` what they consist of.
+template <class Slots_, class Element_>
 struct KeyRows {
+  using Slots = Slots_;
+  using Element = Element_;
   RowAddresses keys, values;
   Slots slots;
 };
 
 template <class Variant>
-HEADTUNE_DEVICE KeyRows<PagedSlots<Variant>> prefix_rows(const VerifyParams& p, const Request& request, int kv_head,
-                                                         int end) {
+using PrefixRows = KeyRows<PagedSlots<Variant>, typename tile::ElementOf<Variant::KV_DTYPE>::type>;
+template <class Variant>
+using NewTokenRows = KeyRows<DenseSlots, typename tile::ElementOf<Variant::DTYPE>::type>;
+
+template <class Variant>
+HEADTUNE_DEVICE PrefixRows<Variant> prefix_rows(const VerifyParams& p, const Request& request, int kv_head, int end) {
+  constexpr int bytes = PrefixRows<Variant>::Element::bytes;
   const char* keys = static_cast<const char*>(p.k_cache);
   const char* values = static_cast<const char*>(p.v_cache);
   if constexpr (Variant::HAS_KV_HEADS) {
-    keys += kv_head * p.k_cache_stride_head * 2;
-    values += kv_head * p.v_cache_stride_head * 2;
+    keys += kv_head * p.k_cache_stride_head * bytes;
+    values += kv_head * p.v_cache_stride_head * bytes;
   }
   constexpr int index_bytes = Variant::INDEX_BITS / 8;
-  return {{keys, static_cast<unsigned>(p.k_cache_stride_slot * 2)},
-          {values, static_cast<unsigned>(p.v_cache_stride_slot * 2)},
+  return {{keys, static_cast<unsigned>(p.k_cache_stride_slot * bytes)},
+          {values, static_cast<unsigned>(p.v_cache_stride_slot * bytes)},
           {static_cast<const char*>(p.kv_indices) + static_cast<long long>(request.kv_begin) * index_bytes, end - 1}};
 }
 
 template <class Variant>
-HEADTUNE_DEVICE KeyRows<DenseSlots> new_token_rows(const VerifyParams& p, const Request& request, int kv_head) {
+HEADTUNE_DEVICE NewTokenRows<Variant> new_token_rows(const VerifyParams& p, const Request& request, int kv_head) {
   const int head = Variant::HAS_KV_HEADS ? kv_head : 0;
   return {{tensor_row<2>(p.k_extend, request.qo_begin, p.k_extend_stride_token, head, p.k_extend_stride_head),
            static_cast<unsigned>(p.k_extend_stride_token * 2)},

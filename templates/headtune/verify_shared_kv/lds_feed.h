@@ -24,14 +24,14 @@ struct Feed {
 
   Keys keys;
   Values values;
-  KeyRows<PagedSlots<V>> rows;
+  PrefixRows<V> rows;
   tile::Copier<COPIES, RING> copier;
   char* ring;
-  Slot next[PASSES];      ///< pool slots of the next tile's keys: loaded a tile ahead of the rows that they name
-  int position;           ///< of the next tile's first key
-  int left;               ///< tiles not yet started
+  Slot next[PASSES];  ///< pool slots of the next tile's keys: loaded a tile ahead of the rows that they name
+  int position;       ///< of the next tile's first key
+  int left;           ///< tiles not yet started
 
-  HEADTUNE_DEVICE Feed(const KeyRows<PagedSlots<V>>& rows_of, int begin, int tiles, char* stages)
+  HEADTUNE_DEVICE Feed(const PrefixRows<V>& rows_of, int begin, int tiles, char* stages)
       : keys(tile::thread_index()),
         values(tile::thread_index()),
         rows(rows_of),

@@ -7,7 +7,7 @@
 namespace headtune {
 
 /// 16 bytes of this lane's part of one row, or zeros for a padding row.
-template <class Variant>
+template <class Variant, class Shape>
 struct QueryRow {
   const char* from;
   bool valid;
@@ -18,11 +18,11 @@ struct QueryRow {
     valid = rows.valid(row, request);
     from = tensor_row<2>(p.q, request.qo_begin + (valid ? rows.token(row) : 0), p.q_stride_token,
                          valid ? rows.head(row) : rows.first_head, p.q_stride_head) +
-           tile::quarter(lane) * 16;
+           tile::quarter(lane) * Shape::lane_dims * 2;
   }
 
   HEADTUNE_DEVICE tile::U32x4 load(int chunk) const {
-    return valid ? tile::load_global<tile::U32x4>(from + chunk * 64) : tile::U32x4{0, 0, 0, 0};
+    return valid ? tile::load_global<tile::U32x4>(from + Shape::first_dim(chunk) * 2) : tile::U32x4{0, 0, 0, 0};
   }
 };
 
@@ -38,7 +38,7 @@ struct Queries {
     for (int m = 0; m < Shape::blocks; ++m)
 #pragma unroll
       for (int i = 0; i < tile::rows_per_lane; ++i) {
-        const QueryRow<Variant> row(p, request, rows, row_warp * Shape::blocks + m, i);
+        const QueryRow<Variant, Shape> row(p, request, rows, row_warp * Shape::blocks + m, i);
 #pragma unroll
         for (int chunk = 0; chunk < Shape::chunks; ++chunk) word[m][chunk][i] = row.load(chunk);
       }
@@ -68,7 +68,7 @@ struct Queries<Shape, true> {
       for (int m = 0; m < Shape::blocks; ++m)
 #pragma unroll
         for (int i = 0; i < tile::rows_per_lane; ++i) {
-          const QueryRow<Variant> row(p, request, rows, row_warp * Shape::blocks + m, i);
+          const QueryRow<Variant, Shape> row(p, request, rows, row_warp * Shape::blocks + m, i);
 #pragma unroll
           for (int chunk = 0; chunk < Shape::chunks; ++chunk) to[index(m, chunk, i)] = row.load(chunk);
         }

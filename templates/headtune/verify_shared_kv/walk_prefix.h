@@ -1,5 +1,5 @@
-// A workgroup's walk over keys [begin, end) of a prefix, its waves owning keys of their own: straight into registers, or
-// (NVIDIA) through a ring in LDS that each team of waves fills for itself.
+// A workgroup's walk over keys [begin, end) of a prefix, its waves owning keys of their own: straight into registers,
+// or (NVIDIA) through a ring in LDS that each team of waves fills for itself.
 #pragma once
 
 #include <headtune/verify_shared_kv/wave_attention.h>
@@ -16,7 +16,7 @@ HEADTUNE_DEVICE void walk_prefix(WaveState<Shape>& state, Queries<Shape>& querie
   constexpr float log2e = 1.44269504f;
   const int key_warp = tile::wave_index() / Shape::row_warps, row_warp = tile::wave_index() % Shape::row_warps;
   const float scale = p.sm_scale * p.k_scale * log2e;
-  const KeyRows<PagedSlots<Variant>> keys = prefix_rows<Variant>(p, request, rows.kv_head, end);
+  const PrefixRows<Variant> keys = prefix_rows<Variant>(p, request, rows.kv_head, end);
   const KeyRange range{begin + key_warp * Shape::tile_keys, Shape::key_warps * Shape::tile_keys, end, end};
   const auto visible = [end](int, int, int position) { return position < end; };
 #if defined(__CUDACC__)

@@ -128,33 +128,47 @@ struct TileSlots {
   }
 };
 
-template <class Shape>
+/// Rows of K as they lie in memory, 16 bytes a time of `Element`s.
+template <class Shape, class Element>
 struct KeyTile {
-  tile::U32x4 word[Shape::steps][tile::score_tiles][Shape::chunks];
+  static constexpr int chunk_loads = 2 / Element::bytes;  // chunks in 16 bytes
+  static constexpr int loads = Shape::chunks / chunk_loads;
+  tile::U32x4 word[Shape::steps][tile::score_tiles][loads];
 
   template <class Slot>
   HEADTUNE_DEVICE void load(const RowAddresses& rows, const TileSlots<Shape, Slot>& slots) {
-    const int offset = tile::quarter(tile::lane_index()) * 16;
+    const int offset = tile::quarter(tile::lane_index()) * Shape::lane_dims * Element::bytes;
 #pragma unroll
     for (int n = 0; n < Shape::steps; ++n)
 #pragma unroll
       for (int u = 0; u < tile::score_tiles; ++u) {
         const char* row = rows.row(slots.key[n][u]) + offset;
 #pragma unroll
-        for (int chunk = 0; chunk < Shape::chunks; ++chunk)
-          word[n][u][chunk] = tile::load_stream<tile::U32x4>(row + chunk * 64);
+        for (int i = 0; i < loads; ++i)
+          word[n][u][i] = tile::load_stream<tile::U32x4>(row + Shape::first_dim(i * chunk_loads) * Element::bytes);
       }
+  }
+
+  /// A chunk as operand of the first product.
+  HEADTUNE_DEVICE tile::U32x4 operand(int n, int u, int chunk) const {
+    if constexpr (Element::bytes == 2) {
+      return word[n][u][chunk];
+    } else {
+      const tile::U32x4& codes = word[n][u][chunk / 2];
+      return tile::widen<typename Shape::Element, Element>(codes[chunk % 2 * 2], codes[chunk % 2 * 2 + 1]);
+    }
   }
 };
 
-template <class Shape>
+/// Rows of V as they lie in memory, `vector` columns a time.
+template <class Shape, class Element>
 struct ValueTile {
-  using Load = typename tile::LoadOf<Shape::vector * 2>::type;
+  using Load = typename tile::LoadOf<Shape::vector * Element::bytes>::type;
   Load word[Shape::steps][tile::keys_per_lane][Shape::groups];
 
   template <class Slot>
   HEADTUNE_DEVICE void load(const RowAddresses& rows, const TileSlots<Shape, Slot>& slots) {
-    const int offset = tile::free_index(tile::lane_index()) * Shape::vector * 2;
+    const int offset = tile::free_index(tile::lane_index()) * Shape::vector * Element::bytes;
 #pragma unroll
     for (int n = 0; n < Shape::steps; ++n)
 #pragma unroll
@@ -162,8 +176,18 @@ struct ValueTile {
         const char* row = rows.row(slots.value[n][j]) + offset;
 #pragma unroll
         for (int g = 0; g < Shape::groups; ++g)
-          word[n][j][g] = tile::load_stream<Load>(row + g * Shape::columns.group * 2);
+          word[n][j][g] = tile::load_stream<Load>(row + g * Shape::columns.group * Element::bytes);
       }
+  }
+
+  /// Column c of each group's lanes: pairs of keys side by side, as operand of the second product.
+  template <int c>
+  HEADTUNE_DEVICE void gather_column(unsigned (&pairs)[tile::keys_per_lane / 2], int n, int g) const {
+    constexpr int at = c * Element::bytes / 4;
+#pragma unroll
+    for (int i = 0; i < tile::keys_per_lane / 2; ++i)
+      pairs[i] = tile::pair_rows<typename Shape::Element, Element, c>(tile::word(word[n][2 * i][g], at),
+                                                                      tile::word(word[n][2 * i + 1][g], at));
   }
 };
 
@@ -172,7 +196,8 @@ template <class Shape>
 struct Scores {
   tile::F32x4 tile[Shape::blocks][Shape::steps][tile::score_tiles];
 
-  HEADTUNE_DEVICE void multiply(const KeyTile<Shape>& keys, const Queries<Shape>& queries,
+  template <class Keys>
+  HEADTUNE_DEVICE void multiply(const Keys& keys, const Queries<Shape>& queries,
                                 const tile::F32x4 (&start)[Shape::blocks]) {
 #pragma unroll
     for (int m = 0; m < Shape::blocks; ++m)
@@ -188,10 +213,12 @@ struct Scores {
 #pragma unroll
       for (int n = 0; n < Shape::steps; ++n)
 #pragma unroll
-        for (int u = 0; u < tile::score_tiles; ++u)
+        for (int u = 0; u < tile::score_tiles; ++u) {
+          const tile::U32x4 operand = keys.operand(n, u, chunk);
 #pragma unroll
           for (int m = 0; m < Shape::blocks; ++m)
-            tile::mma_scores<typename Shape::Element>(tile[m][n][u], keys.word[n][u][chunk], query[m]);
+            tile::mma_scores<typename Shape::Element>(tile[m][n][u], operand, query[m]);
+        }
     }
   }
 
@@ -283,22 +310,12 @@ HEADTUNE_DEVICE void probabilities(unsigned (&packed)[2 * tile::score_tiles], co
           tile::exp2(exponents.tile[m][n][u][2 * x]), tile::exp2(exponents.tile[m][n][u][2 * x + 1]));
 }
 
-/// Column c of each group's lanes: pairs of keys side by side, as operand of the second product.
-template <int c, class Shape>
-HEADTUNE_DEVICE void gather_column(unsigned (&pairs)[tile::keys_per_lane / 2], const ValueTile<Shape>& values, int n,
-                                   int g) {
-#pragma unroll
-  for (int i = 0; i < tile::keys_per_lane / 2; ++i)
-    pairs[i] = tile::interleave<c % 2 == 1>(tile::word(values.word[n][2 * i][g], c / 2),
-                                            tile::word(values.word[n][2 * i + 1][g], c / 2));
-}
-
-template <int c, class Shape>
-HEADTUNE_DEVICE void accumulate_columns(WaveState<Shape>& state, const ValueTile<Shape>& values,
+template <int c, class Shape, class Values>
+HEADTUNE_DEVICE void accumulate_columns(WaveState<Shape>& state, const Values& values,
                                         const unsigned (&p)[Shape::blocks][2 * tile::score_tiles], int n, int g) {
   if constexpr (c < Shape::vector) {
     unsigned pairs[tile::keys_per_lane / 2];
-    gather_column<c>(pairs, values, n, g);
+    values.template gather_column<c>(pairs, n, g);
 #pragma unroll
     for (int m = 0; m < Shape::blocks; ++m)
       tile::mma_values<typename Shape::Element>(state.output[m][g][c], pairs, p[m]);
@@ -307,9 +324,8 @@ HEADTUNE_DEVICE void accumulate_columns(WaveState<Shape>& state, const ValueTile
 }
 
 /// Adds P * V of one tile, and the sums of P as one more column of ones.
-template <class Shape>
-HEADTUNE_DEVICE void accumulate(WaveState<Shape>& state, const Scores<Shape>& exponents,
-                                const ValueTile<Shape>& values) {
+template <class Shape, class Values>
+HEADTUNE_DEVICE void accumulate(WaveState<Shape>& state, const Scores<Shape>& exponents, const Values& values) {
   unsigned ones[tile::keys_per_lane / 2];
 #pragma unroll
   for (unsigned& pair : ones) pair = tile::ones<typename Shape::Element>;
@@ -332,14 +348,14 @@ struct KeyRange {
   int first, stride, end, unmasked;
 };
 
-template <class Shape, class Slots, class Visible>
-HEADTUNE_DEVICE void walk_keys(WaveState<Shape>& state, const Queries<Shape>& queries, const KeyRows<Slots>& rows,
+template <class Shape, class Rows, class Visible>
+HEADTUNE_DEVICE void walk_keys(WaveState<Shape>& state, const Queries<Shape>& queries, const Rows& rows,
                                const KeyRange& range, float scale, const Visible& visible) {
   if (range.first >= range.end) return;
   const float inverse_scale = 1.0f / scale;
-  TileSlots<Shape, typename Slots::Slot> slots;
-  KeyTile<Shape> keys;
-  ValueTile<Shape> values;
+  TileSlots<Shape, typename Rows::Slots::Slot> slots;
+  KeyTile<Shape, typename Rows::Element> keys;
+  ValueTile<Shape, typename Rows::Element> values;
   slots.load_keys(rows.slots, range.first);
   slots.load_values(rows.slots, range.first);
   keys.load(rows.keys, slots);
