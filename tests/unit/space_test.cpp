@@ -105,14 +105,17 @@ TEST_CASE("space: a problem without a legal variant says why") {
                        MessageMatches(ContainsSubstring("head_dim 65") && ContainsSubstring("multiples of")));
 }
 
-TEST_CASE("space: an fp8 prefix, of either encoding, is refused with a reason while no kernel reads it") {  // T9
-  for (const DType type : {DType::fp8_e4m3fn, DType::fp8_e4m3fnuz}) {
-    Problem p = problem(16, 4, 64, 8);
-    p.kv_dtype = type;
+TEST_CASE("space: an fp8 prefix of either encoding has kernels everywhere, its rows in whole 64 elements") {  // T9
+  for (const DType type : {DType::fp8_e4m3fn, DType::fp8_e4m3fnuz})
     for (const std::string& op : op_names())
-      CHECK_THROWS_MATCHES(require_legal(shipped(op), p, arch("gfx950")), UsageError,
-                           MessageMatches(ContainsSubstring("fp8")));
-  }
+      for (const char* name : {"gfx90a", "gfx942", "gfx950", "sm_80", "sm_90"}) {
+        Problem p = problem(16, 4, 64, 8);
+        p.kv_dtype = type;
+        CHECK_NOTHROW(require_legal(shipped(op), p, arch(name)));
+        p.head_dim = 96;
+        CHECK_THROWS_MATCHES(require_legal(shipped(op), p, arch(name)), UsageError,
+                             MessageMatches(ContainsSubstring("fp8") && ContainsSubstring("64 elements")));
+      }
 }
 
 TEST_CASE("space: numbers that make no problem are refused") {

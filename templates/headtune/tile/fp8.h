@@ -4,8 +4,7 @@
 // subnormals too.
 #pragma once
 
-#include <headtune/tile/element.h>
-#include <headtune/tile/macros.h>
+#include <headtune/tile/tile.h>
 
 namespace headtune::tile {
 

@@ -31,8 +31,6 @@
 #error "device code: compile with hipRTC, hipcc, NVRTC or nvcc; for host code there is headtune/tables/plan.h"
 #endif
 
-#include <headtune/tile/fp8.h>
-
 namespace headtune::tile {
 
 inline constexpr int lds_banks = device_family == Family::cdna4 ? 64 : 32;

@@ -6,6 +6,7 @@
 // softmax, K as soon as its registers are free, then V.
 #pragma once
 
+#include <headtune/tile/fp8.h>
 #include <headtune/verify_shared_kv/key_rows.h>
 #include <headtune/verify_shared_kv/queries.h>
 #include <headtune/verify_shared_kv/wave_shape.h>
