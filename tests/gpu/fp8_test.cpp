@@ -107,6 +107,12 @@ TEST_CASE("an 8-bit prefix of head sizes 128 and 256", "[fp8]") {
   check(fp8_problem(heads, kv_heads, head_dim, 4, true, DType::fp8_e4m3fn), hard_cases(4));
 }
 
+TEST_CASE("an 8-bit prefix under MLA", "[fp8]") {
+  const auto [heads, causal, encoding] =
+      GENERATE(table<int, bool, DType>({{12, true, DType::fp8_e4m3fn}, {5, false, DType::fp8_e4m3fnuz}}));
+  check(fp8_problem(heads, 1, 576, 8, causal, encoding), hard_cases(8));
+}
+
 TEST_CASE("T3 an 8-bit prefix around BLOCK_N", "[fp8]") {
   const Problem p = fp8_problem(16, 4, 64, 8, true, DType::fp8_e4m3fn);
   test::device();  // skips here where there is none

@@ -112,6 +112,9 @@ TEST_CASE("space: an fp8 prefix of either encoding has kernels everywhere, its r
         Problem p = problem(16, 4, 64, 8);
         p.kv_dtype = type;
         CHECK_NOTHROW(require_legal(shipped(op), p, arch(name)));
+        Problem mla = problem(12, 1, 576, 8, 512);
+        mla.kv_dtype = type;
+        CHECK_NOTHROW(require_legal(shipped(op), mla, arch(name)));
         p.head_dim = 96;
         CHECK_THROWS_MATCHES(require_legal(shipped(op), p, arch(name)), UsageError,
                              MessageMatches(ContainsSubstring("fp8") && ContainsSubstring("64 elements")));

@@ -20,8 +20,8 @@ struct StagerShape {
   static_assert(COLUMNS % 64 == 0 && BLOCK_N % KEYS_PER_PASS == 0 && KEYS_PER_PASS % 8 == 0, "even split of a tile");
 };
 
-/// The stager of one matrix (K, or a separate V).
-template <int THREADS, int BLOCK_N, int COLUMNS>
+/// The stager of one matrix (K, or a separate V), whose elements have `BYTES` bytes in global memory.
+template <int THREADS, int BLOCK_N, int COLUMNS, int BYTES = 2>
 struct Stager {
   using Shape = StagerShape<THREADS, BLOCK_N, COLUMNS>;
   using Panels = LdsPanels<BLOCK_N, COLUMNS, lds_banks>;
@@ -44,13 +44,13 @@ struct Stager {
   HEADTUNE_DEVICE void each(Row row_of, Copy copy) const {
 #pragma unroll
     for (int pass = 0; pass < Shape::PASSES; ++pass) {
-      const char* row = row_of(pass) + panel * 128 + chunk * 16;
+      const char* row = row_of(pass) + panel * (64 * BYTES) + chunk * (8 * BYTES);
       const int lds = lds_offset + pass * Shape::KEYS_PER_PASS * 128;
 #pragma unroll
       for (int step = 0; step < Shape::STEPS; ++step)
         if (Shape::PANELS % Shape::PANEL_STEP == 0 || step * Shape::PANEL_STEP + panel < Shape::PANELS)
           copy(pass * Shape::STEPS + step, lds + step * Shape::PANEL_STEP * BLOCK_N * 128,
-               row + step * Shape::PANEL_STEP * 128);
+               row + step * Shape::PANEL_STEP * (64 * BYTES));
     }
   }
 };

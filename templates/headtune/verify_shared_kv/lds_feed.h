@@ -3,10 +3,24 @@
 
 #include <headtune/tile/lds_stager.h>
 #include <headtune/tile/lds_tile.h>
+#include <headtune/tile/lds_widen.h>
 #include <headtune/verify_shared_kv/key_rows.h>
 #include <headtune/verify_shared_kv/lds_memory.h>
 
 namespace headtune::lds_path {
+
+template <class Tile, class Element, int COPIES, int RING>
+struct CopierOf {
+  using Type = tile::Copier<COPIES, RING>;
+};
+template <class Tile, int COPIES>
+struct CopierOf<Tile, tile::E4m3fn, COPIES, 1> {
+  using Type = tile::WideningCopier<Tile, tile::E4m3fn, COPIES>;
+};
+template <class Tile, int COPIES>
+struct CopierOf<Tile, tile::E4m3fnuz, COPIES, 1> {
+  using Type = tile::WideningCopier<Tile, tile::E4m3fnuz, COPIES>;
+};
 
 /// Brings the split's tiles into LDS one after the other.
 template <class V, class Tile>
@@ -17,15 +31,16 @@ struct Feed {
   static constexpr int VALUES_OFFSET = SEPARATE_VALUES ? KEY_BYTES : 0;
   static constexpr int RING = layout<V>.ring();
   using Slot = typename PagedSlots<V>::Slot;
-  using Keys = tile::Stager<Tile::THREADS, V::BLOCK_N, V::HEAD_DIM>;
-  using Values = tile::Stager<Tile::THREADS, V::BLOCK_N, V::V_HEAD_DIM>;
+  using Element = typename PrefixRows<V>::Element;
+  using Keys = tile::Stager<Tile::THREADS, V::BLOCK_N, V::HEAD_DIM, Element::bytes>;
+  using Values = tile::Stager<Tile::THREADS, V::BLOCK_N, V::V_HEAD_DIM, Element::bytes>;
   static constexpr int PASSES = Keys::Shape::PASSES;
   static constexpr int COPIES = Keys::Shape::COPIES + (SEPARATE_VALUES ? Values::Shape::COPIES : 0);
 
   Keys keys;
   Values values;
   PrefixRows<V> rows;
-  tile::Copier<COPIES, RING> copier;
+  typename CopierOf<Tile, Element, COPIES, RING>::Type copier;
   char* ring;
   Slot next[PASSES];  ///< pool slots of the next tile's keys: loaded a tile ahead of the rows that they name
   int position;       ///< of the next tile's first key
