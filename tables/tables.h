@@ -96,7 +96,7 @@ constexpr Config default_config(const Problem& problem, const Arch& arch) {
     if (is_legal(problem, ring, arch)) return ring;
   if (is_legal(problem, seed, arch)) return seed;
   Config staged = seed;
-  staged.load_path = 1, staged.num_stages = is_nvidia(arch) ? 2 : 1;
+  staged.load_path = 1, staged.num_stages = copies_tiles(problem, arch) ? 2 : 1;
   for (; staged.block_n >= 32; staged.block_n /= 2)
     if (is_legal(problem, staged, arch)) return staged;
   seed.block_n = key_step(arch.family) * seed.num_warps;
@@ -157,7 +157,7 @@ constexpr Match lookup(const Rows& table, const Problem& problem, const DeviceKe
   if (best == nullptr)
     return Match{default_config(problem, arch_of(device)), MatchLevel::default_config, 0, 0, 0, 0, false};
   const MatchLevel level = best_distance.cu_count == 0 ? MatchLevel::exact : MatchLevel::nearest_cu_count;
-  return Match{best->config,      level,          best->cu_count, best->extend_len, best->context_min,
+  return Match{best->config,      level,           best->cu_count,    best->extend_len, best->context_min,
                best->context_max, best->estimated, best->extend_below};
 }
 

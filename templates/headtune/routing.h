@@ -102,6 +102,10 @@ constexpr Route can_handle(const AttentionCall& call, const Config& config) {
       call.cache_v_head_dim != problem.v_head_dim)
     return {false, "cache and new tokens differ in shape"};
   if (problem.head_dim < problem.v_head_dim) return {false, "head_dim < v_head_dim"};
+  const bool fp8 = element_bytes(problem.kv_dtype) == 1;
+  if (!fp8 && problem.kv_dtype != problem.dtype) return {false, "a 16-bit cache of another type than Q"};
+  if (fp8 && (problem.head_dim % 64 != 0 || problem.v_head_dim % 64 != 0))
+    return {false, "an fp8 cache whose rows are no multiple of 64 elements"};
   if (call.total_tokens != call.batch * problem.extend_len) return {false, "ragged extend length"};
   if (problem.has_kv_heads() && problem.kv_group_num() % config.block_h != 0)
     return {false, "query heads per KV head are no multiple of BLOCK_H"};

@@ -31,9 +31,9 @@ const char* device() {
   return "sim:gfx950";
 }
 
-Kernels prepare() {
+Kernels prepare(const headtune_problem& wanted = draft) {
   headtune_kernels* kernels = nullptr;
-  const headtune_status status = headtune_prepare(device(), &draft, &kernels);
+  const headtune_status status = headtune_prepare(device(), &wanted, &kernels);
   INFO(headtune_last_error());
   REQUIRE(status == HEADTUNE_OK);
   return Kernels(kernels, headtune_release);
@@ -55,9 +55,9 @@ struct Bench {
   DeviceInputs on_device;
   hip::DeviceBuffer out, workspace;
 
-  explicit Bench(const Case& shape, Kernels shared = prepare())
+  explicit Bench(const Case& shape, Kernels shared = prepare(), const Problem& of = problem)
       : kernels(std::move(shared)),
-        inputs(make_inputs(problem, shape)),
+        inputs(make_inputs(of, shape)),
         on_device(*sim.api, inputs),
         out(*sim.api, static_cast<std::size_t>(inputs.out.rows * inputs.out.stride_row * 2)),
         workspace(*sim.api, needed()) {
@@ -88,6 +88,22 @@ struct Bench {
 
 TEST_CASE("both operators compute a ragged batch with an empty prefix") {
   Bench bench(ragged_case("ragged", {300, 0, 65}, 7));
+  const headtune_call call = bench.call();
+  REQUIRE(headtune_verify_shared_kv(bench.kernels.get(), &call, nullptr) == HEADTUNE_OK);
+  bench.check(bench.inputs);
+  bench.out.fill(0xff);
+  REQUIRE(headtune_extend_attention(bench.kernels.get(), &call, nullptr) == HEADTUNE_OK);
+  bench.check(bench.inputs);
+}
+
+TEST_CASE("an fp8 cache with scales, through both operators") {
+  headtune_problem wanted = draft;
+  wanted.kv_dtype = HEADTUNE_FP8_E4M3FN;
+  Problem fp8 = problem;
+  fp8.kv_dtype = DType::fp8_e4m3fn;
+  Case shape = ragged_case("fp8", {300, 0, 65}, 7);
+  shape.k_scale = 0.5f, shape.v_scale = 3;
+  Bench bench(shape, prepare(wanted), fp8);
   const headtune_call call = bench.call();
   REQUIRE(headtune_verify_shared_kv(bench.kernels.get(), &call, nullptr) == HEADTUNE_OK);
   bench.check(bench.inputs);
@@ -158,6 +174,9 @@ TEST_CASE("what cannot be done is refused with a status and a line of text") {
   CHECK(headtune_prepare(sim, &odd, &kernels) == HEADTUNE_UNSUPPORTED);
   odd = draft;
   odd.index_bits = 16;
+  CHECK(headtune_prepare(sim, &odd, &kernels) == HEADTUNE_BAD_ARGUMENT);
+  odd = draft;
+  odd.kv_dtype = static_cast<headtune_dtype>(4);
   CHECK(headtune_prepare(sim, &odd, &kernels) == HEADTUNE_BAD_ARGUMENT);
   CHECK(kernels == nullptr);
   CHECK(std::string(headtune_status_text(HEADTUNE_UNSUPPORTED)) == "no kernel computes this problem");

@@ -73,6 +73,9 @@ TEST_CASE("models are told by the names in architectures") {
 TEST_CASE("can_handle accepts the plain call and names each thing it refuses") {
   const Config config{4, 256, 4};
   REQUIRE(can_handle(good_call(), config));
+  AttentionCall fp8 = good_call();
+  fp8.problem.kv_dtype = DType::fp8_e4m3fnuz;
+  REQUIRE(can_handle(fp8, config));
   const struct {
     const char* reason;
     std::function<void(AttentionCall&)> spoil;
@@ -86,6 +89,12 @@ TEST_CASE("can_handle accepts the plain call and names each thing it refuses") {
       {"cache and new tokens differ in shape", [](AttentionCall& call) { call.cache_head_dim = 128; }},
       {"head_dim < v_head_dim",
        [](AttentionCall& call) { call.problem.v_head_dim = call.cache_v_head_dim = 128; }},
+      {"a 16-bit cache of another type than Q", [](AttentionCall& call) { call.problem.kv_dtype = DType::fp16; }},
+      {"an fp8 cache whose rows are no multiple of 64 elements",
+       [](AttentionCall& call) {
+         call.problem.kv_dtype = DType::fp8_e4m3fn;
+         call.problem.head_dim = call.problem.v_head_dim = call.cache_head_dim = call.cache_v_head_dim = 96;
+       }},
       {"ragged extend length", [](AttentionCall& call) { call.total_tokens = 15; }},
       {"query heads per KV head are no multiple of BLOCK_H",
        [](AttentionCall& call) { call.problem.num_q_heads = 12; }},

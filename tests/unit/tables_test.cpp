@@ -91,7 +91,10 @@ std::vector<Problem> problems() {
   const int heads[][2] = {{8, 2}, {16, 4}, {9, 3}, {14, 2}, {8, 1}, {12, 1}, {16, 1}, {3, 1}, {128, 1}};
   for (const auto& [q, kv] : heads)
     for (const int dim : {64, 96, 128, 256, 576})
-      for (const int extend_len : {1, 4, 7, 8}) all.push_back({dim, dim == 576 ? 512 : dim, q, kv, extend_len, false});
+      for (const int extend_len : {1, 4, 7, 8})
+        for (const DType kv_dtype : {DType::bf16, DType::fp8_e4m3fn})
+          if (dim % 64 == 0 || kv_dtype == DType::bf16)
+            all.push_back({dim, dim == 576 ? 512 : dim, q, kv, extend_len, false, DType::bf16, kv_dtype});
   return all;
 }
 
@@ -130,13 +133,19 @@ TEST_CASE("legality here and the constraints of space.json agree") {
                           {64, 64, 9, 3, 1, false},
                           {128, 128, 16, 4, 8, false},
                           {256, 256, 8, 1, 4, true},
-                          {576, 512, 12, 1, 8, true}};
+                          {576, 512, 12, 1, 8, true},
+                          {64, 64, 8, 2, 7, false, DType::bf16, DType::fp8_e4m3fn},
+                          {128, 128, 16, 4, 8, false, DType::bf16, DType::fp8_e4m3fnuz},
+                          {256, 256, 8, 1, 4, true, DType::bf16, DType::fp8_e4m3fn},
+                          {96, 96, 8, 2, 4, true, DType::bf16, DType::fp8_e4m3fn},
+                          {576, 512, 12, 1, 8, true, DType::bf16, DType::fp8_e4m3fn}};
   for (const Problem& problem : some)
     for (const char* name : {"gfx942", "gfx950", "sm_90"}) {
       const Arch& arch = *find_arch(name);
       const Candidates candidates = enumerate(space, problem, arch);
       for (const Config& config : candidates.legal) {
-        INFO(name << " " << to_string(config) << " head_dim " << problem.head_dim << " L " << problem.extend_len);
+        INFO(name << " " << to_string(config) << " head_dim " << problem.head_dim << " L " << problem.extend_len
+                  << " prefix " << element_bytes(problem.kv_dtype) << " B");
         CHECK(is_legal(problem, config, arch));
         ++legal;
       }

@@ -87,6 +87,9 @@ headtune_status headtune_prepare(const char* device, const headtune_problem* pro
   if (!device || !problem || !kernels) return fail(HEADTUNE_BAD_ARGUMENT, "headtune_prepare: a null pointer");
   if (problem->index_bits != 32 && problem->index_bits != 64)
     return fail(HEADTUNE_BAD_ARGUMENT, fmt::format("index_bits {}: use 32 or 64", problem->index_bits));
+  for (const headtune_dtype type : {problem->dtype, problem->kv_dtype})
+    if (type < HEADTUNE_BF16 || type > HEADTUNE_FP8_E4M3FNUZ)
+      return fail(HEADTUNE_BAD_ARGUMENT, fmt::format("dtype or kv_dtype {} is no headtune_dtype", int{type}));
   if (problem->max_context <= 0) return fail(HEADTUNE_BAD_ARGUMENT, "max_context must be positive");
   return guarded([&] {
     *kernels = new headtune_kernels{

@@ -1,5 +1,5 @@
-// What a benchmark compares kernels with: the rows of K and V that a call must read, read and nothing else (plain_read),
-// and the K cache's rows copied to the V cache's (plain_copy). Same arguments as verify_shared_kv.
+// What a benchmark compares kernels with: the rows of K and V that a call must read, read and nothing else
+// (plain_read), and the K cache's rows copied to the V cache's (plain_copy). Same arguments as verify_shared_kv.
 #pragma once
 
 #include <headtune/verify_shared_kv/key_rows.h>
@@ -12,7 +12,8 @@ template <class Variant>
 struct SlotPieces {
   using Slot = typename SlotOf<Variant::INDEX_BITS>::type;
   static constexpr int num_kv_heads = Variant::HAS_KV_HEADS ? Variant::NUM_Q_HEADS / Variant::KV_GROUP_NUM : 1;
-  static constexpr int pieces = num_kv_heads * Variant::HEAD_DIM / 8;  // of one slot
+  static constexpr int bytes = tile::ElementOf<Variant::KV_DTYPE>::type::bytes;  // of an element
+  static constexpr int pieces = num_kv_heads * Variant::HEAD_DIM * bytes / 16;   // of one slot
 
   const VerifyParams& p;
   const Slot* slots;
@@ -24,7 +25,7 @@ struct SlotPieces {
         count(static_cast<long long>(params.kv_indptr[params.batch]) * pieces) {}
 
   HEADTUNE_DEVICE long long byte_of(long long item, long long stride) const {
-    return static_cast<long long>(slots[item / pieces]) * stride * 2 + item % pieces * 16;
+    return static_cast<long long>(slots[item / pieces]) * stride * bytes + item % pieces * 16;
   }
 
   /// Calls visit(item) for this thread's share, `unroll` at a time.
@@ -42,8 +43,8 @@ HEADTUNE_DEVICE void plain_read(const VerifyParams& p) {
   const SlotPieces<Variant> all(p);
   unsigned seen = 0;
   all.each([&](long long item) {
-    const tile::U32x4 k = tile::load_stream<tile::U32x4>(static_cast<const char*>(p.k_cache) +
-                                                         all.byte_of(item, p.k_cache_stride_slot));
+    const tile::U32x4 k =
+        tile::load_stream<tile::U32x4>(static_cast<const char*>(p.k_cache) + all.byte_of(item, p.k_cache_stride_slot));
     seen ^= k[0] ^ k[1] ^ k[2] ^ k[3];
     if constexpr (Variant::HEAD_DIM == Variant::V_HEAD_DIM) {
       const tile::U32x4 v = tile::load_stream<tile::U32x4>(static_cast<const char*>(p.v_cache) +

@@ -11,6 +11,7 @@ namespace headtune::lds_path {
 
 template <class Tile, class Element, int COPIES, int RING>
 struct CopierOf {
+  static_assert(Element::bytes == 2, "an fp8 tile is widened on its way into the one tile in LDS: NUM_STAGES is 1");
   using Type = tile::Copier<COPIES, RING>;
 };
 template <class Tile, int COPIES>
