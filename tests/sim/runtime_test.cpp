@@ -7,6 +7,7 @@
 #include <catch2/generators/catch_generators.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <numeric>
+#include <tuple>
 
 #include "tuner/error.h"
 #include "tuner/toolchain.h"
@@ -357,6 +358,41 @@ TEST_CASE("what the last workgroup does for all is counted, and its counter is l
   CHECK(count.read()[0] == 0);
 }
 
+TEST_CASE("what the last workgroup does is counted where the grid ends in workgroups without work and a short one",
+          "[sim]") {
+  // A line of 128 workgroups, of which `used` have work, the last of them less: splits of a request.
+  const Compiled code("gfx950", R"(
+    __device__ float work(const float* x, int loops) {
+      float sum = 0;
+      for (int i = 0; i < loops; ++i) sum += x[i % 64] * sum + 1.f;
+      return sum;
+    }
+    extern "C" __global__ void k(unsigned* count, float* y, const float* x, int used, int loops, int after) {
+      __shared__ unsigned before;
+      if (blockIdx.y >= used) return;
+      y[threadIdx.x] = work(x, blockIdx.y + 1 < used ? loops : 1);
+      if (threadIdx.x == 0) before = atomicAdd(count + blockIdx.x, 1u);
+      __syncthreads();
+      if (before == used - 1) y[threadIdx.x] += work(x, after);
+    })");
+  const Buffer<unsigned> count(std::vector<unsigned>(8, 0));
+  const Buffer<float> x(ramp(64)), y(std::size_t{64});
+  // Columns of the grid: 512 workgroups, so that all those of the last round are without work; 96 of one round.
+  const auto [columns, lines, used] =
+      GENERATE(std::tuple(4u, 128u, 32), std::tuple(8u, 12u, 11), std::tuple(2u, 128u, 2));
+  sim::set_timing_only(true);
+  const auto time_of = [&](int loops, int after) {
+    return timed([&] {
+      REQUIRE(launch(code.function("k"), {{columns, lines, 1}}, nullptr, count.data, y.data, x.data, used, loops,
+                     after) == hip::success);
+    });
+  };
+  const double neither = time_of(1, 0), own = time_of(400, 0), both = time_of(400, 1000);
+  sim::set_timing_only(false);
+  CHECK(own > neither + 400 * 8 / 2400.0);  // a multiply-add each takes 4 cycles at least, a load more
+  CHECK(both > own + 1000 * 8 / 2400.0);
+}
+
 TEST_CASE("workgroups that read the same data are faster than those that do not", "[sim]") {
   const Compiled code("gfx942", R"(
     extern "C" __global__ void k(float* y, const float4* x, int stride) {
@@ -372,6 +408,7 @@ TEST_CASE("workgroups that read the same data are faster than those that do not"
       REQUIRE(launch(code.function("k"), {{304, 1, 1}, {256, 1, 1}}, nullptr, y.data, x.data, stride) == hip::success);
     });
   };
+  sim::take_counters();  // of other tests
   const double apart = time_of(32 * 256);
   const auto counters_apart = sim::take_counters();
   const double together = time_of(0);

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <numeric>
 #include <optional>
 
 #include "tuner/sim/engine.h"
 #include "tuner/sim/grid.h"
+#include "tuner/sim/timing_last.h"
 #include "tuner/sim/timing_memory.h"
 #include "tuner/sim/timing_sharing.h"
 #include "tuner/sim/timing_table.h"
@@ -50,7 +50,7 @@ struct Slot {
 
 class Cu {
  public:
-  /// `last` is the workgroup that the simulated CU ends with, where which one it is matters.
+  /// `last` is a workgroup of the simulated CU, where it matters which one that is: the last that counts itself.
   Cu(const PlacedLaunch& placed, const DeviceModel& device, const TimingOptions& options, std::uint32_t sharing,
      std::optional<std::uint64_t> last)
       : placed_(placed),
@@ -75,11 +75,10 @@ class Cu {
  private:
   std::uint64_t cu_count() const { return static_cast<std::uint64_t>(device_.facts->cu_count); }
   /// Workgroups are dealt out round robin over dies, then over the CUs of a die: CU 0 gets 0, n, 2n, ...
-  std::uint64_t cu_workgroups() const {
-    return last_ ? *last_ / cu_count() + 1 : (launch_.workgroups() + cu_count() - 1) / cu_count();
-  }
+  std::uint64_t cu_workgroups() const { return (launch_.workgroups() - 1 - first()) / cu_count() + 1; }
   /// The `k`-th workgroup of the simulated CU.
-  std::uint64_t workgroup_index(std::uint64_t k) const { return (last_ ? *last_ % cu_count() : 0) + k * cu_count(); }
+  std::uint64_t workgroup_index(std::uint64_t k) const { return first() + k * cu_count(); }
+  std::uint64_t first() const { return last_ ? *last_ % cu_count() : 0; }
 
   /// Whether `index` differs from the last workgroup in one dimension of the grid: those that share a counter with it
   /// do.
@@ -98,7 +97,7 @@ class Cu {
     Workgroup workgroup(placed_, WorkgroupOptions{});
     std::uint64_t executed = 0;
     for (std::uint64_t i = launch_.workgroups(); i-- > 0 && executed < options_.others_budget;) {
-      if (i % cu_count() == *last_ % cu_count() || !in_line_with_last(i)) continue;
+      if (i % cu_count() == first() || !in_line_with_last(i)) continue;
       workgroup.start(i);
       workgroup.run();
       for (const Wave* wave : workgroup.waves()) executed += wave->instructions;
@@ -304,31 +303,6 @@ class Trial {
   Memory& memory_;
 };
 
-/// Instructions of the grid's last workgroups, one per CU, latest first.
-std::vector<std::uint64_t> trailing_work(const PlacedLaunch& placed, std::uint64_t cu_count, std::uint64_t budget) {
-  Workgroup workgroup(placed, WorkgroupOptions{});
-  std::vector<std::uint64_t> work;
-  std::uint64_t executed = 0;
-  for (std::uint64_t i = placed.launch().workgroups(); i-- > 0 && work.size() < cu_count && executed < budget;) {
-    workgroup.start(i);
-    workgroup.run();
-    work.push_back(0);
-    for (const Wave* wave : workgroup.waves()) work.back() += wave->instructions;
-    executed += work.back();
-  }
-  return work;
-}
-
-/// The latest workgroup that does at least half of the average work: a grid may end in workgroups of empty splits,
-/// whose CU would finish at once.
-std::uint64_t last_busy_workgroup(const PlacedLaunch& placed, std::uint64_t cu_count, std::uint64_t budget) {
-  const std::vector<std::uint64_t> work = trailing_work(placed, cu_count, budget);
-  const std::uint64_t total = std::accumulate(work.begin(), work.end(), std::uint64_t{0});
-  std::uint64_t back = 0;
-  while (back + 1 < work.size() && 2 * work[back] * work.size() < total) ++back;
-  return placed.launch().workgroups() - 1 - back;
-}
-
 }  // namespace
 
 Estimate estimate(const Launch& launch, Memory& memory, const DeviceModel& device, const TimingOptions& options) {
@@ -341,7 +315,7 @@ Estimate estimate(const Launch& launch, Memory& memory, const DeviceModel& devic
   }
   if (has_global_atomics(*launch.program)) {  // the workgroup that finds itself last may do more than the others
     const Trial trial(memory);
-    last = last_busy_workgroup(placed, static_cast<std::uint64_t>(device.facts->cu_count), options.trailing_budget);
+    last = last_counting_workgroup(placed, static_cast<std::uint64_t>(device.facts->cu_count), options.trailing_budget);
   }
   const Trial trial(memory);
   return Cu(placed, device, options, sharing, last).run();

@@ -37,7 +37,7 @@ struct TimingOptions {
   /// A kernel with global atomics may give its last workgroup the work of all (a fused combine): instructions of other
   /// workgroups that are executed beforehand, so that the sampled CU finds memory as the last one does.
   std::uint64_t others_budget = 12'000'000;
-  /// Instructions spent on finding out which of the last workgroups have work at all.
+  /// Instructions spent on finding out which workgroup may be that last one (timing_last.h).
   std::uint64_t trailing_budget = 1'000'000;
 };
 

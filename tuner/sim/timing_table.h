@@ -11,7 +11,7 @@ namespace headtune::sim {
 
 /// Part of the environment's fingerprint: estimates of different versions are not compared. Raise it with every change
 /// of a number or a rule that moves an estimate.
-inline constexpr int cycle_model_version = 1;
+inline constexpr int cycle_model_version = 2;
 
 /// Cycles of the CU clock unless the name says otherwise.
 struct CostTable {

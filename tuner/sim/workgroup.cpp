@@ -11,6 +11,8 @@ namespace headtune::sim {
 namespace {
 
 constexpr std::uint64_t queue_bytes = 256;  ///< of amd_queue_t
+/// Of the kernel argument segment. The compiler relies on it: a load of several arguments may run past the last one.
+constexpr std::size_t kernarg_align = 16;
 /// Instructions that a wave runs before the next gets its turn: waves may wait for each other through LDS.
 constexpr std::uint64_t turn = 100'000;
 
@@ -40,8 +42,10 @@ DispatchPacket packet_of(const Launch& launch, std::uint64_t kernarg) {
 }  // namespace
 
 PlacedLaunch::PlacedLaunch(const Launch& launch, Memory& memory) : launch_(launch), memory_(memory) {
-  at_.kernarg = memory.allocate(launch.kernarg.size(), "kernel arguments");
-  memory.write(at_.kernarg, launch.kernarg.data(), launch.kernarg.size());
+  std::vector<std::byte> kernarg = launch.kernarg;
+  kernarg.resize((kernarg.size() + kernarg_align - 1) / kernarg_align * kernarg_align);
+  at_.kernarg = memory.allocate(kernarg.size(), "kernel arguments");
+  memory.write(at_.kernarg, kernarg.data(), kernarg.size());
   const DispatchPacket packet = packet_of(launch, at_.kernarg);
   at_.dispatch_packet = memory.allocate(sizeof packet, "dispatch packet");
   memory.write(at_.dispatch_packet, &packet, sizeof packet);
@@ -84,11 +88,21 @@ void Workgroup::start_wave(Wave& wave, std::uint32_t index, std::uint64_t linear
 }
 
 void Workgroup::run() {
-  while (run_to_barrier()) lds_.pass_barrier();
+  while (run_to_barrier([](Wave& wave) { return sim::run(wave, turn); })) lds_.pass_barrier();
 }
 
-/// True when the waves that are left stand at a barrier.
-bool Workgroup::run_to_barrier() {
+void Workgroup::run(const std::function<void(const Wave&, const Inst&)>& executed) {
+  const auto take_turn = [&](Wave& wave) {
+    std::uint64_t left = turn;
+    do executed(wave, step(wave));
+    while (wave.stop == Stop::running && --left != 0);
+    return wave.stop;
+  };
+  while (run_to_barrier(take_turn)) lds_.pass_barrier();
+}
+
+template <class TakeTurn>
+bool Workgroup::run_to_barrier(const TakeTurn& take_turn) {
   std::vector<Wave*> going;
   for (const auto& wave : waves_) {
     if (wave->stop != Stop::ended) going.push_back(wave.get());
@@ -96,7 +110,7 @@ bool Workgroup::run_to_barrier() {
   bool at_barrier = false;
   while (!going.empty()) {
     std::erase_if(going, [&](Wave* wave) {
-      const Stop stop = sim::run(*wave, turn);
+      const Stop stop = take_turn(*wave);
       if (wave->instructions > options_.max_instructions_per_wave) {
         throw Fault(fmt::format("wave still running after {} instructions", wave->instructions));
       }

@@ -1,6 +1,7 @@
 // The waves of one workgroup: their start state and their functional execution.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -49,13 +50,17 @@ class Workgroup {
   void start(std::uint64_t linear_index);
   /// Runs all waves to their end, each up to its next barrier in turn. Throws Fault.
   void run();
+  /// The same, slower, handing over each instruction behind its execution.
+  void run(const std::function<void(const Wave&, const Inst&)>& executed);
 
   std::vector<Wave*> waves() const;
   Lds& lds() { return lds_; }
 
  private:
   void start_wave(Wave& wave, std::uint32_t index, std::uint64_t linear_index);
-  bool run_to_barrier();
+  /// Gives waves their turns, each by `take_turn`. True when those that are left stand at a barrier.
+  template <class TakeTurn>
+  bool run_to_barrier(const TakeTurn& take_turn);
 
   const PlacedLaunch& launch_;
   WorkgroupOptions options_;
