@@ -13,6 +13,7 @@
 
 #include "tuner/coverage.h"
 #include "tuner/error.h"
+#include "tuner/same_problem.h"
 #include "tuner/select.h"
 
 namespace headtune {
@@ -82,7 +83,8 @@ std::vector<CellTime> cell_times(const Results& results, const StoredWinner& win
     if (t.context < winner.context_min || t.context > winner.context_max) continue;
     const Point point{t.context, t.batch};
     times.push_back({t.context, t.batch, t.median_us, t.low_us, t.high_us, static_cast<int>(t.samples_us.size()),
-                     results.best.at(point), baseline.count(point) ? baseline.at(point) : 0, t.floor_bytes, t.counters});
+                     results.best.at(point), baseline.count(point) ? baseline.at(point) : 0, t.floor_bytes,
+                     t.counters});
   }
   return times;
 }
@@ -194,12 +196,6 @@ bool covers(const TableRow& row, const Requirement& r) {
 }
 
 }  // namespace
-
-bool same_problem(const Problem& a, const Problem& b) {
-  return a.head_dim == b.head_dim && a.v_head_dim == b.v_head_dim && a.num_q_heads == b.num_q_heads &&
-         a.num_kv_heads == b.num_kv_heads && a.extend_len == b.extend_len && a.is_causal == b.is_causal &&
-         a.dtype == b.dtype && a.kv_dtype == b.kv_dtype;
-}
 
 std::vector<std::string> tuned_archs(const Store& store) {
   std::set<std::string> found;

@@ -31,9 +31,6 @@ std::vector<std::string> mark_stale(TunedTable& table, const std::string& templa
 /// Cells of `require` ("64,256,576/512@32k") that no row covers.
 std::vector<std::string> empty_cells(const TunedTable& table, const std::string& require);
 
-/// Whether two problems are the same in every field.
-bool same_problem(const Problem& a, const Problem& b);
-
 /// Whether version `a` is older than `b`: numbers inside are compared as numbers ("6.10" is newer than "6.4").
 bool older(const std::string& a, const std::string& b);
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "tuner/build_table.h"
+#include "tuner/same_problem.h"
 
 namespace headtune {
 namespace {

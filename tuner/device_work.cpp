@@ -9,6 +9,7 @@
 
 #include "tuner/hip/check.h"
 #include "tuner/op_device.h"
+#include "tuner/same_problem.h"
 
 namespace headtune {
 namespace {
@@ -26,12 +27,6 @@ bool is_fault(hip::Error error) {
 }
 
 std::string step_name(const TimedShape& shape) { return fmt::format("measure {}x{}", shape.batch, shape.context); }
-
-bool same(const Problem& a, const Problem& b) {
-  return a.head_dim == b.head_dim && a.v_head_dim == b.v_head_dim && a.num_q_heads == b.num_q_heads &&
-         a.num_kv_heads == b.num_kv_heads && a.extend_len == b.extend_len && a.is_causal == b.is_causal &&
-         a.dtype == b.dtype && a.kv_dtype == b.kv_dtype;
-}
 
 /// Output counters and partials of one variant, large enough for every shape.
 struct WorkBuffers {
@@ -99,7 +94,7 @@ struct DeviceWork::Impl {
   std::optional<TimingInputs> inputs;
 
   void turn_to(const VariantJob& job) {
-    if (op == job.op && same(problem, job.problem) && index_bits == job.index_bits) return;
+    if (op == job.op && same_problem(problem, job.problem) && index_bits == job.index_bits) return;
     verifier.reset();
     inputs.reset();
     shapes.clear();

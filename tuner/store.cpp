@@ -7,6 +7,7 @@
 
 #include "tuner/dtype.h"
 #include "tuner/error.h"
+#include "tuner/resources_json.h"
 #include "tuner/store_guard.h"
 #include "tuner/store_statement.h"
 
@@ -30,39 +31,6 @@ constexpr std::pair<Status, const char*> status_names[] = {
     {Status::timed, "timed"},
 };
 
-struct ResourceField {
-  const char* name;
-  int Resources::*member;
-};
-
-constexpr ResourceField resource_fields[] = {
-    {"vgpr", &Resources::vgpr},
-    {"agpr", &Resources::agpr},
-    {"sgpr", &Resources::sgpr},
-    {"lds_bytes", &Resources::lds_bytes},
-    {"scratch_bytes", &Resources::scratch_bytes},
-    {"vgpr_spills", &Resources::vgpr_spills},
-    {"sgpr_spills", &Resources::sgpr_spills},
-    {"waves_per_simd", &Resources::waves_per_simd},
-    {"max_workgroup_size", &Resources::max_workgroup_size},
-};
-
-std::string resources_text(const std::map<std::string, Resources>& kernels) {
-  json text = json::object();
-  for (const auto& [kernel, resources] : kernels)
-    for (const ResourceField& field : resource_fields) text[kernel][field.name] = resources.*field.member;
-  return text.dump(-1, ' ', false, json::error_handler_t::replace);
-}
-
-std::map<std::string, Resources> parse_resources(const std::string& text) {
-  const json values = json::parse(text);
-  std::map<std::string, Resources> kernels;
-  for (const auto& item : values.items())
-    for (const ResourceField& field : resource_fields)
-      kernels[item.key()].*field.member = item.value().value(field.name, 0);
-  return kernels;
-}
-
 StoredVariant read_variant(SQLite::Statement& row) {
   StoredVariant v;
   v.id = row.getColumn(0).getInt64();
@@ -73,7 +41,7 @@ StoredVariant read_variant(SQLite::Statement& row) {
   v.template_hash = row.getColumn(5).getString();
   v.status = parse_status(row.getColumn(6).getString());
   v.reason = row.getColumn(7).getString();
-  v.resources = parse_resources(row.getColumn(8).getString());
+  v.resources = resources_of(json::parse(row.getColumn(8).getString()), AbsentField::zero);
   v.compile_seconds = row.getColumn(9).getDouble();
   if (!row.getColumn(10).isNull()) v.verify_error = row.getColumn(10).getDouble();
   v.verify_tolerance = row.getColumn(11).getDouble();
@@ -184,7 +152,8 @@ namespace {
 
 void bind_variant(SQLite::Statement& insert, const StoredVariant& v) {
   bind_all(insert, v.environment, v.problem, config_text(v.config), v.defines, v.template_hash, name(v.status),
-           v.reason, resources_text(v.resources), v.compile_seconds, v.registers());
+           v.reason, resources_json(v.resources).dump(-1, ' ', false, json::error_handler_t::replace),
+           v.compile_seconds, v.registers());
   if (v.verify_error) insert.bind(11, *v.verify_error), insert.bind(12, v.verify_tolerance);
 }
 

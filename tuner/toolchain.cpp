@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "tuner/error.h"
+#include "tuner/resources_json.h"
 #include "tuner/toolchain/compile_cache.h"
 #include "tuner/toolchain/installation.h"
 #include "tuner/toolchain/wire.h"
@@ -45,7 +46,7 @@ Binary binary_from(const Reply& reply) {
   binary.signal = reply.signal;
   if (binary.status == CompileStatus::ok) {
     binary.code = wire::from_hex(reply.body.at("code").get_ref<const std::string&>());
-    binary.kernels = wire::kernels_from_json(reply.body.at("kernels"));
+    binary.kernels = resources_of(reply.body.at("kernels"), AbsentField::refused);
   }
   if (reply.body.is_object()) binary.seconds = reply.body.value("seconds", 0.0);
   return binary;

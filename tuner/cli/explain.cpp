@@ -13,6 +13,7 @@
 #include "tuner/cli/problem_options.h"
 #include "tuner/cli/report.h"
 #include "tuner/coverage.h"
+#include "tuner/same_problem.h"
 #include "tuner/sweep.h"
 
 namespace headtune::cli {

@@ -9,6 +9,7 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
+#include "tuner/resources_json.h"
 #include "tuner/sha256.h"
 #include "tuner/toolchain/wire.h"
 
@@ -83,7 +84,7 @@ std::optional<Binary> CompileCache::find(const std::string& key) const {
     const auto bytes = std::as_bytes(std::span(code));
     binary.code.assign(bytes.begin(), bytes.end());
     binary.log = entry.at("log");
-    binary.kernels = wire::kernels_from_json(entry.at("kernels"));
+    binary.kernels = resources_of(entry.at("kernels"), AbsentField::refused);
     binary.seconds = entry.at("seconds");
     binary.cached = true;
     return binary;
@@ -94,7 +95,7 @@ std::optional<Binary> CompileCache::find(const std::string& key) const {
 
 void CompileCache::put(const std::string& key, const Binary& binary) const {
   const json header = {{"code_sha256", sha256_hex(binary.code)},
-                       {"kernels", wire::to_json(binary.kernels)},
+                       {"kernels", resources_json(binary.kernels)},
                        {"log", binary.log},
                        {"seconds", binary.seconds}};
   const fs::path path = path_of(key);

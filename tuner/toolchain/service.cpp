@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "tuner/error.h"
+#include "tuner/resources_json.h"
 #include "tuner/toolchain/compiler.h"
 #include "tuner/toolchain/wire.h"
 
@@ -43,7 +44,7 @@ class Service {
     if (command == "version") return {{"status", "ok"}, {"version", compiler(arch).version()}};
     if (command == "compile") return compile(request);
     const auto code = wire::from_hex(request.at("code").get_ref<const std::string&>());
-    if (command == "metadata") return {{"status", "ok"}, {"kernels", wire::to_json(compiler(arch).metadata(code))}};
+    if (command == "metadata") return {{"status", "ok"}, {"kernels", resources_json(compiler(arch).metadata(code))}};
     if (command == "disassemble") {
       return {{"status", "ok"}, {"instructions", wire::to_json(compiler(arch).disassemble(code, arch))}};
     }
@@ -66,7 +67,7 @@ class Service {
     return {{"status", binary.status == CompileStatus::ok ? "ok" : "error"},
             {"code", wire::to_hex(binary.code)},
             {"log", binary.log},
-            {"kernels", wire::to_json(binary.kernels)},
+            {"kernels", resources_json(binary.kernels)},
             {"seconds", elapsed.count()}};
   }
 

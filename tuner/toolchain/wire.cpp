@@ -5,24 +5,6 @@
 namespace headtune::wire {
 namespace {
 
-/// The one list of fields of Resources on the wire.
-struct Field {
-  const char* name;
-  int Resources::*member;
-};
-
-constexpr Field fields[] = {
-    {"vgpr", &Resources::vgpr},
-    {"agpr", &Resources::agpr},
-    {"sgpr", &Resources::sgpr},
-    {"lds_bytes", &Resources::lds_bytes},
-    {"scratch_bytes", &Resources::scratch_bytes},
-    {"vgpr_spills", &Resources::vgpr_spills},
-    {"sgpr_spills", &Resources::sgpr_spills},
-    {"waves_per_simd", &Resources::waves_per_simd},
-    {"max_workgroup_size", &Resources::max_workgroup_size},
-};
-
 unsigned digit(char c) {
   if (c >= '0' && c <= '9') return static_cast<unsigned>(c - '0');
   if (c >= 'a' && c <= 'f') return static_cast<unsigned>(c - 'a' + 10);
@@ -49,22 +31,6 @@ std::vector<std::byte> from_hex(std::string_view text) {
     bytes[i] = static_cast<std::byte>(digit(text[2 * i]) << 4 | digit(text[2 * i + 1]));
   }
   return bytes;
-}
-
-nlohmann::json to_json(const std::map<std::string, Resources>& kernels) {
-  nlohmann::json json = nlohmann::json::object();
-  for (const auto& [name, resources] : kernels) {
-    for (const Field& field : fields) json[name][field.name] = resources.*field.member;
-  }
-  return json;
-}
-
-std::map<std::string, Resources> kernels_from_json(const nlohmann::json& json) {
-  std::map<std::string, Resources> kernels;
-  for (const auto& [name, values] : json.items()) {
-    for (const Field& field : fields) kernels[name].*field.member = values.at(field.name).get<int>();
-  }
-  return kernels;
 }
 
 nlohmann::json to_json(std::span<const Instruction> instructions) {

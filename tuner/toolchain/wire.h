@@ -16,9 +16,6 @@ std::string to_hex(std::span<const std::byte> bytes);
 /// Throws std::invalid_argument on an odd length or a character that is no hexadecimal digit.
 std::vector<std::byte> from_hex(std::string_view text);
 
-nlohmann::json to_json(const std::map<std::string, Resources>& kernels);
-std::map<std::string, Resources> kernels_from_json(const nlohmann::json& json);
-
 nlohmann::json to_json(std::span<const Instruction> instructions);
 std::vector<Instruction> instructions_from_json(const nlohmann::json& json);
 
