@@ -190,7 +190,7 @@ TEST_CASE("gate: a kernel that is wrong, crashes or no longer compiles is a regr
     CHECK_THAT(ended.output, ContainsSubstring(reason));
     CHECK_THAT(ended.output, ContainsSubstring("2 pass, 2 regress"));
   }
-  CHECK(gate.workspace.processes() == 0);
+  CHECK(gate.workspace.processes_left() == 0);
 }
 
 TEST_CASE("gate: bad input is told from an absent device") {

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <stdexcept>
+#include <thread>
 
 namespace headtune::test {
 namespace {
@@ -129,6 +130,12 @@ int Workspace::winner() const {
         for (const StoredVariant& variant : store.variants(environment, problem))
           if (variant.id == winner.variant) return variant.config.block_n;
   return 0;
+}
+
+int Workspace::processes_left() const {
+  const double deadline = now() + 10;
+  while (processes() > 0 && now() < deadline) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  return processes();
 }
 
 int Workspace::processes() const {

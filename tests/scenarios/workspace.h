@@ -49,10 +49,12 @@ class Workspace {
   std::vector<StoredEnvironment> environments() const;
   /// BLOCK_N of the winner; 0 when there is none.
   int winner() const;
-  /// Processes whose command line names this workspace.
-  int processes() const;
+  /// Processes of this workspace (their command lines name it) that are still there after ten seconds. What a signal or
+  /// a closed pipe ends does so when a busy machine gets round to it, not at once.
+  int processes_left() const;
 
  private:
+  int processes() const;
   pid_t spawn(const std::vector<std::string>& arguments) const;
   std::filesystem::path root_;
 };
