@@ -271,7 +271,7 @@ void time_cell(const std::vector<Kernel>& kernels, int batch, int context) {
     CHECK(cudaMalloc(&p.partial_out, space.partial_out_bytes));
     CHECK(cudaMalloc(&p.partial_lse, space.partial_lse_bytes));
     const auto one = headtune::stage1_launch(k.problem, k.config, h200, batch, p.num_splits);
-    const auto two = headtune::stage2_launch(k.problem, k.config, h200, batch);
+    const auto two = headtune::stage2_launch(k.problem, k.config, h200, batch, p.num_splits);
     float micros[2] = {0, 0};
     for (int both = 0; both < (k.stage2 ? 2 : 1); ++both) {
       const int launches = std::max<int>(rotations, keys > 200000 ? 4 : 20);
