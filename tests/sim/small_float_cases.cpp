@@ -125,6 +125,22 @@ void add_scaled(std::vector<OpCase>& cases) {
     const u64 code = to_half(std::ldexp(value_of(Format::e4m3fn, x.a >> 16 & 255), scale(x.b)));
     return Result{(x.old & 0xffff) | code << 16};
   });
+  const auto pair = [](const Args& x, Format format, int at, auto to) {
+    const auto one = [&](int byte) { return u64{to(std::ldexp(value_of(format, x.a >> byte & 255), scale(x.b)))}; };
+    return Result{one(at) | one(at + 8) << 16};
+  };
+  const auto half_of = [](double x) { return to_half(static_cast<float>(x)); };
+  const auto bfloat_of = [](double x) { return to_bfloat(static_cast<float>(x)); };
+  push("v_cvt_scalef32_pk_f16_fp8 $d, $a, $b", Kindof::bits, Kindof::f16, false,
+       [=](const Args& x) { return pair(x, Format::e4m3fn, 0, half_of); });
+  push("v_cvt_scalef32_pk_bf16_fp8 $d, $a, $b", Kindof::bits, Kindof::bf16, false,
+       [=](const Args& x) { return pair(x, Format::e4m3fn, 0, bfloat_of); });
+  push("v_cvt_scalef32_pk_bf16_fp8 $d, $a, $b op_sel:[1,0,0]", Kindof::bits, Kindof::bf16, false,
+       [=](const Args& x) { return pair(x, Format::e4m3fn, 16, bfloat_of); });
+  push("v_cvt_scalef32_pk_bf16_fp8 $d, $a, 1.0 op_sel:[1,0,0]", Kindof::bits, Kindof::bf16, false,
+       [=](const Args& x) { return pair({x.a, 0x3f800000}, Format::e4m3fn, 16, bfloat_of); });
+  push("v_cvt_scalef32_pk_bf16_bf8 $d, $a, $b", Kindof::bits, Kindof::bf16, false,
+       [=](const Args& x) { return pair(x, Format::e5m2, 0, bfloat_of); });
   push("v_cvt_scalef32_pk_fp4_f32 $d, $a, $b, $c op_sel:[0,0,0,1]", Kindof::f32, Kindof::bits, false,
        [](const Args& x) {
          const auto one = [&](u64 v) { return to_fp4(std::ldexp(double(f32(v)), -scale(x.c))); };

@@ -17,6 +17,12 @@ const SmallFloat& format(const Inst& inst, bool wide_exponent) {
   return wide_exponent ? e5m2fnuz : e4m3fnuz;
 }
 
+template <bool Wide>
+const float* numbers(const Inst& inst) {
+  if (inst.arch == Arch::gfx950) return Wide ? decoded_codes<e5m2>() : decoded_codes<e4m3fn>();
+  return Wide ? decoded_codes<e5m2fnuz>() : decoded_codes<e4m3fnuz>();
+}
+
 /// vdst = byte of src0 (SDWA selects which; gfx950 also by op_sel or byte_sel).
 template <bool Wide>
 void to_f32(Wave& wave, const Inst& inst) {
@@ -35,11 +41,11 @@ void pair_to_f32(Wave& wave, const Inst& inst) {
   Values<U> raw;
   Lanes low, high;
   fetch_raw(wave, inst, 1, 0, raw.lane);
-  const SmallFloat& small = format(inst, Wide);
+  const float* number = numbers<Wide>(inst);
   const int shift = inst.op_sel & 1 ? 16 : 0;
   for (int lane = 0; lane < kLanes; ++lane) {
-    low.word[lane] = as_bits(decode_small(small, raw.lane[lane] >> shift & 0xff));
-    high.word[lane] = as_bits(decode_small(small, raw.lane[lane] >> (shift + 8) & 0xff));
+    low.word[lane] = as_bits(number[raw.lane[lane] >> shift & 0xff]);
+    high.word[lane] = as_bits(number[raw.lane[lane] >> (shift + 8) & 0xff]);
   }
   write(wave, inst.op[0], 0, low);
   write(wave, inst.op[0], 1, high);
@@ -95,11 +101,11 @@ constexpr OpEntry table[] = {
     widen_op<WideF32, e5m2, 1>("v_cvt_scalef32_f32_bf8"),
     widen_op<WideF16, e5m2, 1>("v_cvt_scalef32_f16_bf8"),
     widen_op<WideF32, e4m3fn, 2>("v_cvt_scalef32_pk_f32_fp8"),
-    widen_op<WideF16, e4m3fn, 2>("v_cvt_scalef32_pk_f16_fp8"),
-    widen_op<WideBf16, e4m3fn, 2>("v_cvt_scalef32_pk_bf16_fp8"),
+    widen_pair_op<WideF16, e4m3fn>("v_cvt_scalef32_pk_f16_fp8"),
+    widen_pair_op<WideBf16, e4m3fn>("v_cvt_scalef32_pk_bf16_fp8"),
     widen_op<WideF32, e5m2, 2>("v_cvt_scalef32_pk_f32_bf8"),
-    widen_op<WideF16, e5m2, 2>("v_cvt_scalef32_pk_f16_bf8"),
-    widen_op<WideBf16, e5m2, 2>("v_cvt_scalef32_pk_bf16_bf8"),
+    widen_pair_op<WideF16, e5m2>("v_cvt_scalef32_pk_f16_bf8"),
+    widen_pair_op<WideBf16, e5m2>("v_cvt_scalef32_pk_bf16_bf8"),
     widen_op<WideF32, e2m1, 2>("v_cvt_scalef32_pk_f32_fp4"),
     widen_op<WideF16, e2m1, 2>("v_cvt_scalef32_pk_f16_fp4"),
     widen_op<WideBf16, e2m1, 2>("v_cvt_scalef32_pk_bf16_fp4"),

@@ -1,8 +1,9 @@
 // gfx950's conversions between wide floats and small ones that share a scale: v_cvt_scalef32_*. The scale is the
-// exponent of an f32 operand. Lane by lane: they are rare.
+// exponent of an f32 operand. Lane by lane but for the pairs of 8-bit elements: the rest is rare.
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <limits>
 
 #include "tuner/sim/ops/apply.h"
@@ -60,6 +61,36 @@ inline void read_destination(const Wave& wave, const Inst& inst, int lane, std::
 }
 inline void write_destination(Wave& wave, const Inst& inst, int lane, const std::uint32_t (&registers)[32]) {
   for (int word = 0; word < inst.op[0].words; ++word) wave.v[inst.op[0].index + word][lane] = registers[word];
+}
+
+/// The numbers of all 256 codes.
+template <const SmallFloat& Small>
+const float* decoded_codes() {
+  static const auto numbers = [] {
+    std::array<float, 256> all;
+    for (std::uint32_t code = 0; code < all.size(); ++code) all[code] = decode_small(Small, code);
+    return all;
+  }();
+  return numbers.data();
+}
+
+/// vdst = two 8-bit elements of src0 as halves, scaled by src1: what kernels do with every pair of an fp8 tensor.
+template <class Wide, const SmallFloat& Small>
+void scaled_widen_pair(Wave& wave, const Inst& inst) {
+  const float* number = decoded_codes<Small>();
+  const int shift = selected_source(inst, 16);
+  Values<std::uint32_t> codes, scales;
+  fetch_raw(wave, inst, 1, 0, codes.lane);
+  fetch_raw(wave, inst, 2, 0, scales.lane);
+  Lanes out;
+  for (int lane = 0; lane < kLanes; ++lane) {
+    const std::uint32_t pair = codes.lane[lane] >> shift;
+    const std::uint64_t exponent = (scales.lane[lane] >> 23 & 0xff) + 1023 - 127;
+    const double scale = as_double(exponent << 52);
+    out.word[lane] = Wide::encode(static_cast<double>(number[pair & 0xff]) * scale) |
+                     Wide::encode(static_cast<double>(number[pair >> 8 & 0xff]) * scale) << 16;
+  }
+  write(wave, inst.op[0], 0, out);
 }
 
 /// vdst = Count elements of src0, scaled by src1.
@@ -121,6 +152,10 @@ void scaled_narrow(Wave& wave, const Inst& inst) {
 template <class Wide, const SmallFloat& Small, int Count>
 constexpr OpEntry widen_op(const char* name) {
   return {name, scaled_widen<Wide, Small, Count>, Class::valu, 1, reads_dst | saturates, {}};
+}
+template <class Wide, const SmallFloat& Small>
+constexpr OpEntry widen_pair_op(const char* name) {
+  return {name, scaled_widen_pair<Wide, Small>, Class::valu, 1, 0, {}};
 }
 template <class Wide, const SmallFloat& Small, int Count, bool Stochastic = false>
 constexpr OpEntry narrow_op(const char* name) {
