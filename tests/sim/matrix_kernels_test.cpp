@@ -80,6 +80,7 @@ extern "C" __global__ void load_to_lds(unsigned* out, const unsigned* in) {
   const int wave = threadIdx.x / 64;
   __builtin_amdgcn_global_load_lds((const __attribute__((address_space(1))) unsigned*)(in + threadIdx.x),
                                    (__attribute__((address_space(3))) unsigned*)(tile + 64 * wave), 4, 0, 0);
+  __builtin_amdgcn_s_waitcnt(0x0f70);  // vmcnt(0): the barrier alone does not wait for other waves' loads
   __syncthreads();
   out[threadIdx.x] = tile[255 - threadIdx.x];
 }

@@ -224,7 +224,7 @@ TEST_CASE("loads straight into LDS write at M0 plus offset plus lane", "[sim]") 
       f.wave->s[sreg::m0] = 256;
       f.describe(f.base, kBytes);
       Bytes expected = f.snapshot(Where::lds);
-      const Bytes memory = f.snapshot(Where::buffer);
+      const Bytes before = expected, memory = f.snapshot(Where::buffer);
       for (int lane = 0; lane < kLanes; ++lane) {
         const int at = random_offset(f, c.bytes + 8, 1);
         f.set_pair(2, lane, buffer ? at : f.base + at);
@@ -236,8 +236,63 @@ TEST_CASE("loads straight into LDS write at M0 plus offset plus lane", "[sim]") 
       f.execute(buffer ? fmt::format("{} v2, s[8:11], 0 offen offset:8 lds", c.buffer)
                        : fmt::format("{} v[2:3], off offset:8", c.global));
       INFO((buffer ? c.buffer : c.global));
+      REQUIRE(f.wave->access.to_lds);
+      REQUIRE(f.snapshot(Where::lds) == before);
+      f.execute("s_waitcnt vmcnt(0)");
       REQUIRE(f.snapshot(Where::lds) == expected);
     }
+}
+
+TEST_CASE("loads straight into LDS land when vmcnt says so, in order with other vector memory", "[sim]") {
+  Fixture f(Arch::gfx950);
+  const Bytes memory = f.snapshot(Where::buffer), before = f.snapshot(Where::lds);
+  for (int lane = 0; lane < kLanes; ++lane) f.set_pair(2, lane, f.base + 4 * lane);
+  const auto load = [&](std::uint32_t place) {
+    f.wave->s[sreg::m0] = place;
+    f.execute("global_load_lds_dword v[2:3], off");
+  };
+  const auto landed = [&](std::uint32_t place) {
+    return std::equal(&memory[0], &memory[256], &f.snapshot(Where::lds)[place]);
+  };
+  load(0);
+  f.execute("global_load_dword v20, v[2:3], off");
+  load(512);
+  f.execute("global_store_dword v[2:3], v20, off");
+  f.execute("s_waitcnt vmcnt(4)");
+  f.execute("s_waitcnt lgkmcnt(0)");
+  REQUIRE(f.snapshot(Where::lds) == before);
+  f.execute("s_waitcnt vmcnt(2)");
+  REQUIRE((landed(0) && !landed(512)));
+  f.execute("s_waitcnt vmcnt(1) lgkmcnt(0)");
+  REQUIRE(landed(512));
+  load(1024);
+  f.execute("s_endpgm");
+  REQUIRE(landed(1024));
+}
+
+TEST_CASE("a load straight into LDS races with whoever reads its place before and after it lands", "[sim]") {
+  Memory memory;
+  const std::uint64_t from = memory.allocate(256);
+  memory.fill(from, 1, 256);
+  for (const bool lands : {false, true}) {
+    Lds lds(1024, true);
+    Machine loading(Arch::gfx950, 1024);
+    loading.wave->lds = &lds;
+    loading.wave->memory = &memory;
+    for (int lane = 0; lane < kLanes; ++lane) {
+      loading.v(2)[lane] = static_cast<std::uint32_t>(from + 4 * static_cast<unsigned>(lane));
+      loading.v(3)[lane] = static_cast<std::uint32_t>(from >> 32);
+    }
+    loading.wave->s[sreg::m0] = 0;
+    loading.execute("global_load_lds_dword v[2:3], off");
+    if (lands) {
+      lds.pass_barrier();
+      loading.execute("s_waitcnt vmcnt(0)");
+    }
+    REQUIRE_THROWS_MATCHES(lds.note(0, 4, Use::load, 1, 0), Fault, says("LDS race"));
+    lds.pass_barrier();
+    REQUIRE_NOTHROW(lds.note(0, 4, Use::load, 1, 0));
+  }
 }
 
 // --- scalar loads ---------------------------------------------------------------------------------------------------

@@ -103,6 +103,19 @@ TEST_CASE("LDS bank conflicts", "[sim]") {
   CHECK(wide.lds_access(contiguous(Space::lds, 16), 0, 0).busy == 4);
 }
 
+TEST_CASE("loads straight into LDS take its write cycles", "[sim]") {
+  const CuMemory memory(device_model(Arch::gfx950), cost_table(Arch::gfx950), 256);
+  Access load = contiguous(Space::global, 16);
+  CHECK(memory.lds_fill_cycles(load) == 0);
+  load.to_lds = true;
+  CHECK(memory.lds_fill_cycles(load) == 4);  // 1024 bytes over 64 banks of 4
+  load.lanes = 0xff;
+  CHECK(memory.lds_fill_cycles(load) == 1);
+  Access bytes = contiguous(Space::global, 1);  // a dword in LDS each
+  bytes.to_lds = true;
+  CHECK(memory.lds_fill_cycles(bytes) == 1);
+}
+
 namespace {
 
 /// Bytes per cycle that one CU gets when it streams through memory.

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <vector>
 
 #include "tuner/sim/fault.h"
 
@@ -67,6 +68,7 @@ struct Access {
   Space space = Space::none;
   bool load = false;
   bool store = false;       ///< both for atomics
+  bool to_lds = false;      ///< a load that goes from global memory or scratch straight into LDS
   std::uint32_t bytes = 0;  ///< per lane and part
   std::uint32_t parts = 1;  ///< 2 for ds_read2 and the like: part 1 lies at address + part_stride
   std::int64_t part_stride = 0;
@@ -80,6 +82,14 @@ enum class Stop : std::uint8_t {
   running,  ///< the instruction budget ended
   barrier,  ///< executed s_barrier; continue when the whole workgroup is there
   ended,    ///< executed s_endpgm
+};
+
+/// A load straight into LDS that the wave has not yet waited for: lane l's words go to `base` + l * 4 * words.
+struct LdsLoad {
+  std::uint64_t number = 0;  ///< as Wave::vector_memory_issued counts
+  std::uint64_t lanes = 0;
+  std::uint32_t base = 0, words = 0;
+  std::uint32_t data[kLanes][4];
 };
 
 struct Wave {
@@ -104,6 +114,8 @@ struct Wave {
   std::uint64_t instructions = 0;  ///< executed by this wave
   std::uint32_t random_state = 1;  ///< of v_prng-like instructions; seeded per wave, so runs repeat
   Access access;
+  std::uint64_t vector_memory_issued = 0;  ///< instructions that vmcnt counts, so far
+  std::vector<LdsLoad> lds_loads;          ///< in order of issue
 
   std::uint64_t pair(int index) const {
     std::uint64_t value;
@@ -118,6 +130,10 @@ struct Wave {
   void set_vcc(std::uint64_t value) { set_pair(sreg::vcc, value); }
   bool scc() const { return s[sreg::scc] != 0; }
   void set_scc(bool value) { s[sreg::scc] = value; }
+
+  /// Writes the loads into LDS that s_waitcnt with this vmcnt waits for. Not before: that is the last moment the
+  /// hardware may choose, so a wait that is missing shows.
+  void land_lds_loads(std::uint64_t vmcnt);
 
   /// Zeroes scalars, sets the apertures and the mode, leaves the vector file as it is (hardware does not clear it).
   void reset();

@@ -214,6 +214,7 @@ class Cu {
       case Class::vmem_atomic: {
         const auto result = memory_.vector_access(access, now_);
         units_.at(0, Unit::vmem) = now_ + result.busy;
+        units_.at(0, Unit::lds) = std::max(units_.at(0, Unit::lds), now_) + memory_.lds_fill_cycles(access);
         running.timing.delay_until(running.timing.vector_memory.add(result.ready, now_));
         break;
       }

@@ -165,6 +165,12 @@ CuMemory::Result CuMemory::lds_access(const Access& access, std::uint32_t instru
   return {known.cycles, now + known.cycles + table_.lds_latency};
 }
 
+std::uint64_t CuMemory::lds_fill_cycles(const Access& access) const {
+  if (!access.to_lds) return 0;
+  const std::uint32_t bytes = std::max(access.bytes, 4u) * static_cast<std::uint32_t>(std::popcount(access.lanes));
+  return (bytes + 4 * banks_ - 1) / (4 * banks_);
+}
+
 std::uint64_t CuMemory::scalar_access(const Access& access, std::uint64_t now) {
   std::uint64_t ready = now + table_.smem_latency;
   if (access.space != Space::scalar && access.space != Space::global) return ready;

@@ -51,6 +51,8 @@ class CuMemory {
   Result vector_access(const Access& access, std::uint64_t now);
   /// An LDS instruction; `instruction` identifies it, so that a repeated address pattern is worked out once.
   Result lds_access(const Access& access, std::uint32_t instruction, std::uint64_t now);
+  /// Cycles that LDS is taken by the data of a load straight into it: neighbouring lanes, so no conflicts.
+  std::uint64_t lds_fill_cycles(const Access& access) const;
   std::uint64_t scalar_access(const Access& access, std::uint64_t now);
 
   void count_into(Estimate& estimate) const;

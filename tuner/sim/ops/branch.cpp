@@ -33,7 +33,13 @@ void call(Wave& wave, const Inst& inst) {
   wave.pc = inst.target;
 }
 
-void end_program(Wave& wave, const Inst&) { wave.stop = Stop::ended; }
+void end_program(Wave& wave, const Inst&) {
+  wave.land_lds_loads(0);
+  wave.stop = Stop::ended;
+}
+void wait(Wave& wave, const Inst& inst) {
+  if (!wave.lds_loads.empty()) wave.land_lds_loads(inst.waits.vmcnt);
+}
 void barrier(Wave& wave, const Inst&) { wave.stop = Stop::barrier; }
 void nothing(Wave&, const Inst&) {}
 void trap(Wave&, const Inst&) { throw Fault("the program executed s_trap (an assertion or unreachable code)"); }
@@ -123,7 +129,7 @@ constexpr OpEntry table[] = {
     {"s_endpgm", end_program, Class::end, 0, 0, {}},
     {"s_endpgm_saved", end_program, Class::end, 0, 0, {}},
     {"s_barrier", barrier, Class::barrier, 0, 0, {}},
-    {"s_waitcnt", nothing, Class::wait, 0, 0, {}},
+    {"s_waitcnt", wait, Class::wait, 0, 0, {}},
     {"s_nop", nothing, Class::other, 0, 0, {}},
     {"s_wakeup", nothing, Class::other, 0, 0, {}},
     {"v_nop", nothing, Class::valu, 0, 0, {}},

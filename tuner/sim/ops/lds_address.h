@@ -19,6 +19,7 @@ inline void record_lds(Wave& wave, const Request& request, const std::uint32_t* 
   access.bytes = request.bytes;
   access.parts = 1;
   access.part_stride = 0;
+  access.to_lds = false;
   access.lanes = wave.exec();
   for (int lane = 0; lane < kLanes; ++lane) access.address[lane] = offset[lane];
 }

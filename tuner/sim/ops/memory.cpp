@@ -101,23 +101,26 @@ void store(Wave& wave, const Inst& inst) {
   finish_store(to, Bytes);
 }
 
-/// Memory to LDS: lane l writes whole dwords at M0 + offset + l * size.
+/// Memory to LDS: lane l writes whole dwords at M0 + offset + l * size, once the wave has waited for them.
 template <Point P, std::uint32_t Bytes, Narrow Kind, bool IsNarrow>
 void load_to_lds(Wave& wave, const Inst& inst) {
   constexpr std::uint32_t written = Bytes < 4 ? 4 : Bytes;
   Pointers from;
   P(wave, inst, {Use::load, Bytes, 1, 0}, from);
-  const std::uint32_t base = wave.s[sreg::m0] + static_cast<std::uint32_t>(inst.offset);
+  wave.access.to_lds = true;
+  LdsLoad& load = wave.lds_loads.emplace_back();
+  load.number = wave.vector_memory_issued;
+  load.lanes = from.active;
+  load.base = wave.s[sreg::m0] + static_cast<std::uint32_t>(inst.offset);
+  load.words = written / 4;
   for_lanes(from.active, [&](int lane) {
-    const std::uint32_t offset = base + written * lane;
+    const std::uint32_t offset = load.base + written * lane;
     wave.lds->require(offset, written, 4, lane);
-    std::uint32_t value[written / 4];
     if constexpr (IsNarrow)
-      value[0] = widened<Kind>(from.lane[lane]);
+      load.data[lane][0] = widened<Kind>(from.lane[lane]);
     else
-      std::memcpy(value, from.lane[lane], Bytes);
-    wave.lds->note(offset, written, Use::store, wave.wave_in_group, lane, value);
-    std::memcpy(wave.lds->data() + offset, value, written);
+      std::memcpy(load.data[lane], from.lane[lane], Bytes);
+    wave.lds->note(offset, written, Use::store, wave.wave_in_group, lane, load.data[lane]);
   });
 }
 

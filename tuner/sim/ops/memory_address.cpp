@@ -13,7 +13,9 @@ void record(Wave& wave, Space space, const Request& request) {
   access.bytes = request.bytes;
   access.parts = 1;
   access.part_stride = 0;
+  access.to_lds = false;
   access.lanes = wave.exec();
+  ++wave.vector_memory_issued;
 }
 
 void require_aligned(const Access& access, std::uint32_t align) {
