@@ -8,7 +8,7 @@ compiler=$1 source=$2 work=$3
 host_code='headtune/(arch|config|routing|table|variant|version)\.h|headtune/tables/.*|headtune/.*/launch\.h'
 host_code="$host_code|headtune/tile/(element|lds_layout|macros|shape)\.h"
 host_code="$host_code|headtune/verify_shared_kv/(lds_layout|params|ring_layout|splits|stage1_lds_layout)\.h"
-amd_code='headtune/tile/(cdna|cdna3|cdna4|lds_cdna|lds_values_cdna3|lds_values_cdna4)\.h'
+amd_code='headtune/tile/(cdna|cdna3|cdna4|copier_cdna|lds_cdna|lds_direct_cdna4|lds_values_cdna3|lds_values_cdna4)\.h'
 nvidia_code='headtune/tile/(sm80|wgmma|lds_nvidia|lds_sm80|lds_sm90a)\.h|headtune/verify_shared_kv/key_ring\.h'
 
 command -v "$compiler" >/dev/null 2>&1 || {

@@ -34,7 +34,9 @@ bool of_other_family(const std::string& header, bool nvidia) {
                                             "headtune/tile/cdna4.h",
                                             "headtune/tile/lds_cdna.h",
                                             "headtune/tile/lds_values_cdna3.h",
-                                            "headtune/tile/lds_values_cdna4.h"};
+                                            "headtune/tile/lds_values_cdna4.h",
+                                            "headtune/tile/lds_direct_cdna4.h",
+                                            "headtune/tile/copier_cdna.h"};
   static const std::set<std::string> cuda = {"headtune/tile/sm80.h",       "headtune/tile/wgmma.h",
                                              "headtune/tile/lds_nvidia.h", "headtune/tile/lds_sm80.h",
                                              "headtune/tile/lds_sm90a.h",  "headtune/verify_shared_kv/key_ring.h"};

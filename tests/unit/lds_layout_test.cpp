@@ -130,6 +130,15 @@ TEST_CASE("lds layout: MLA with 12 heads and 8 new tokens fits the architectures
   CHECK_FALSE(fits(mla("sm_90", 96, 64, 8, 2), "sm_90"));
 }
 
+TEST_CASE("lds layout: two tiles of MLA on gfx950 leave room for a part of the query, the rest stays in registers") {
+  CHECK(fits(mla("gfx950", 96, 32, 8, 2), "gfx950"));
+  CHECK(mla("gfx950", 96, 32, 8, 2).query_lds_columns() == 384);
+  CHECK(fits(mla("gfx950", 112, 32, 8, 2), "gfx950"));
+  CHECK(mla("gfx950", 112, 32, 8, 2).query_lds_columns() == 320);
+  CHECK(mla("gfx950", 48, 32, 8, 2).query_lds_columns() == 0);
+  CHECK(mla("gfx950", 96, 32, 8, 1).query_lds_columns() == 576);
+}
+
 TEST_CASE("lds layout: MLA stages a cache row once, other heads K and V") {
   const lds_path::Layout one = mla("gfx950", 48, 32, 8, 1);
   CHECK(one.tile_bytes() == 32 * 576 * 2);

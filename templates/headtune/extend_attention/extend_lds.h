@@ -76,7 +76,7 @@ HEADTUNE_DEVICE void write_output(const VerifyParams& p, const Request& request,
 /// One query head's new tokens of one request. Grid: (query heads, 1, batch).
 template <class V>
 HEADTUNE_DEVICE void extend_request(const VerifyParams& p, const Request& request) {
-  using Tile = tile::LdsTile<V, layout<V>.output_rows(), layout<V>.query_in_lds()>;
+  using Tile = tile::LdsTile<V, layout<V>.output_rows(), layout<V>.query_lds_columns()>;
   static_assert(Tile::LEGAL && V::BLOCK_H == 1, "rows, keys or columns do not split evenly over the waves");
   extern __shared__ __attribute__((aligned(1024))) char headtune_tiles[];  // Hopper's swizzle counts from 1024 bytes
 
@@ -93,7 +93,7 @@ HEADTUNE_DEVICE void extend_request(const VerifyParams& p, const Request& reques
   Softmax<V, Tile> softmax(lds, p.sm_scale * p.k_scale * 1.44269504f);
   if (tiles > 0) {
     const int end = request.prefix_len;
-    Feed<V, Tile> feed(prefix_rows<V>(p, request, rows.kv_head, end), 0, tiles, lds.stages);
+    Feed<V, Tile> feed(prefix_rows<V>(p, request, rows.kv_head, end), 0, tiles, lds);
     walk_tiles(feed, tile, softmax, tiles, end);
   }
   add_new_tokens(p, request, rows, lds, tile, softmax, tiles);

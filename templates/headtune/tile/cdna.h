@@ -28,6 +28,8 @@ inline constexpr int elements_per_row = 4;  // accumulator elements per such row
 
 HEADTUNE_DEVICE int thread_index() { return static_cast<int>(threadIdx.x); }
 HEADTUNE_DEVICE int lane_index() { return thread_index() % wave_size; }
+/// What the wave's first lane holds, in a scalar register.
+HEADTUNE_DEVICE int first_lane(int x) { return __builtin_amdgcn_readfirstlane(x); }
 /// The wave's number, in a scalar register.
 HEADTUNE_DEVICE int wave_index() { return __builtin_amdgcn_readfirstlane(thread_index() / wave_size); }
 /// Which of the four lanes that share a query row.

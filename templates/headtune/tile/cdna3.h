@@ -7,6 +7,9 @@ namespace headtune::tile {
 
 inline constexpr int score_tiles = 1;  // score accumulators per key step
 
+/// See cdna4.h; here LDS addresses are short of nothing.
+HEADTUNE_DEVICE const char* pinned(const char* lds) { return lds; }
+
 /// Probabilities are cut to 16 bits, not rounded: one v_perm_b32 per pair. Multiplying them by the mean of what the
 /// cut takes away keeps sums unbiased: 2^-8 * 0.7213 (bf16), 2^-11 * 0.7213 (fp16) of a value with a log-uniform
 /// mantissa. log2 of that factor joins the exponent's offset and costs nothing.

@@ -15,6 +15,14 @@ using F16x8 = _Float16 __attribute__((ext_vector_type(8)));
 
 inline constexpr int score_tiles = 2;
 
+/// An LDS address in a register of its own, so that constants added to it become offsets of instructions (below 64
+/// KiB). The compiler, left alone, folds them with the place of the region and keeps one register for every sum.
+HEADTUNE_DEVICE const char* pinned(const char* lds) {
+  auto local = (__attribute__((address_space(3))) const char*)lds;
+  asm("" : "+v"(local));
+  return (const char*)local;
+}
+
 /// See cdna3.h; bf16 is rounded here, fp16 cut.
 template <class T>
 constexpr float pack_bias = 0.0f;

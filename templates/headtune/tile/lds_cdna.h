@@ -10,11 +10,13 @@
 #error "AMD device code, for hipRTC or hipcc; headtune/tile/tile.h and lds_tile.h choose the family's file"
 #endif
 
+#include <headtune/tile/copier_cdna.h>
 #include <headtune/tile/lds_layout.h>
 #include <headtune/tile/lds_stager.h>
 #include <headtune/tile/tile.h>
 
 #if defined(__gfx950__)
+#include <headtune/tile/lds_direct_cdna4.h>
 #include <headtune/tile/lds_values_cdna4.h>
 #else
 #include <headtune/tile/lds_values_cdna3.h>
@@ -22,7 +24,8 @@
 
 namespace headtune::tile {
 
-template <class V, int ROWS, bool QUERY_IN_LDS>
+/// QUERY_LDS_COLUMNS: of the query, the rest stays in registers.
+template <class V, int ROWS, int QUERY_LDS_COLUMNS>
 struct LdsTileCdna {
   using Element = typename ElementOf<V::DTYPE>::type;
   static constexpr int WAVES = V::NUM_WARPS, THREADS = WAVES * wave_size;
@@ -47,15 +50,25 @@ struct LdsTileCdna {
     F32x4 block[KEY_BLOCKS][ROW_BLOCKS];
   };
 
-  using Query = LdsPanels<ROWS, V::HEAD_DIM, lds_banks>;
+  static constexpr int QUERY_LDS_DEPTH = QUERY_LDS_COLUMNS / 32;
+  using Query = LdsPanels<ROWS, (QUERY_LDS_COLUMNS > 0 ? QUERY_LDS_COLUMNS : 64), lds_banks>;
 
   char *query_lds, *numerators;
-  U32x4 query[QUERY_IN_LDS ? 1 : ROW_BLOCKS][QUERY_IN_LDS ? 1 : DEPTH];
+  U32x4 query[ROW_BLOCKS][DEPTH > QUERY_LDS_DEPTH ? DEPTH - QUERY_LDS_DEPTH : 1];
+  int key_at[2], query_at[ROW_BLOCKS][2];  ///< operands of an even and an odd step; the others are whole panels further
+  Values values;
   Scores scores;
   F32x4 output[Values::BLOCKS][ALL_ROW_BLOCKS];
 
   HEADTUNE_DEVICE LdsTileCdna(char* query_panels, char* numerators_lds, char* /*exchange*/)
-      : query_lds(query_panels), numerators(numerators_lds), output{} {}
+      : query_lds(query_panels), numerators(numerators_lds), values(first_column() / 16), output{} {
+#pragma unroll
+    for (int odd = 0; odd < 2; ++odd) {
+      key_at[odd] = Keys::offset(key_wave() * KEY_BLOCKS * 16 + free(), 4 * odd + depth());
+#pragma unroll
+      for (int rb = 0; rb < ROW_BLOCKS; ++rb) query_at[rb][odd] = Query::offset(query_row(rb), 4 * odd + depth());
+    }
+  }
 
   static HEADTUNE_DEVICE int free() { return free_index(lane_index()); }
   static HEADTUNE_DEVICE int depth() { return quarter(lane_index()); }
@@ -88,10 +101,8 @@ struct LdsTileCdna {
 
   template <class RowAddress>
   HEADTUNE_DEVICE void load_query(RowAddress address) {
-    if constexpr (QUERY_IN_LDS)
-      load_query_panels<Query, ROWS, V::HEAD_DIM, THREADS>(query_lds, address);
-    else
-      load_query_registers(address);
+    if constexpr (QUERY_LDS_COLUMNS > 0) load_query_panels<Query, ROWS, QUERY_LDS_COLUMNS, THREADS>(query_lds, address);
+    if constexpr (QUERY_LDS_DEPTH < DEPTH) load_query_registers(address);
   }
 
   /// `meanwhile` is work that may overlap with the products.
@@ -102,12 +113,13 @@ struct LdsTileCdna {
     for (auto& blocks : scores.block)
 #pragma unroll
       for (F32x4& block : blocks) block = F32x4{0, 0, 0, 0};
+    const char* keys_at[2] = {pinned(tile + key_at[0]), pinned(tile + key_at[1])};
 #pragma unroll
     for (int step = 0; step < DEPTH; ++step)
 #pragma unroll
       for (int kb = 0; kb < KEY_BLOCKS; ++kb) {
-        const int key = (key_wave() * KEY_BLOCKS + kb) * 16 + free();
-        const U32x4 keys = load_lds<U32x4>(tile + Keys::offset(key, 4 * step + depth()));
+        const U32x4 keys =
+            load_lds<U32x4>(keys_at[step % 2] + step / 2 * Keys::PANEL_BYTES + kb * 16 * Keys::ROW_BYTES);
 #pragma unroll
         for (int rb = 0; rb < ROW_BLOCKS; ++rb) multiply(scores.block[kb][rb], keys, query_operand(rb, step));
       }
@@ -128,6 +140,7 @@ struct LdsTileCdna {
   static HEADTUNE_DEVICE void publish_lds() {}
 
   HEADTUNE_DEVICE void multiply_values(const char* tile) {
+    values.start(tile);
 #pragma unroll
     for (int step = 0; step < V::BLOCK_N / 32; ++step) {
       U32x4 p[ALL_ROW_BLOCKS];
@@ -136,13 +149,13 @@ struct LdsTileCdna {
         p[rb] = load_lds<U32x4>(numerators + Numerators::offset(rb * 16 + free(), 4 * step + depth()));
 #pragma unroll
       for (int group = 0; group < Values::GROUPS; ++group) {
-        U32x4 values[Values::GROUP_BLOCKS];
-        Values::load(values, tile, step, first_column() / 16 + group * Values::GROUP_BLOCKS);
+        U32x4 operands[Values::GROUP_BLOCKS];
+        values.load(operands, step, group);
 #pragma unroll
         for (int block = 0; block < Values::GROUP_BLOCKS; ++block)
 #pragma unroll
           for (int rb = 0; rb < ALL_ROW_BLOCKS; ++rb)
-            multiply(output[group * Values::GROUP_BLOCKS + block][rb], values[block], p[rb]);
+            multiply(output[group * Values::GROUP_BLOCKS + block][rb], operands[block], p[rb]);
       }
     }
   }
@@ -174,47 +187,31 @@ struct LdsTileCdna {
     for (int rb = 0; rb < ROW_BLOCKS; ++rb) {
       const char* row = static_cast<const char*>(address(score_row(rb)));
 #pragma unroll
-      for (int step = 0; step < DEPTH; ++step) query[rb][step] = U32x4{0, 0, 0, 0};
+      for (auto& operand : query[rb]) operand = U32x4{0, 0, 0, 0};
       if (row != nullptr)
 #pragma unroll
-        for (int step = 0; step < DEPTH; ++step) query[rb][step] = load_global<U32x4>(row + step * 64 + depth() * 16);
+        for (int step = QUERY_LDS_DEPTH; step < DEPTH; ++step)
+          query[rb][step - QUERY_LDS_DEPTH] = load_global<U32x4>(row + step * 64 + depth() * 16);
     }
   }
 
-  /// 32 deep, 16 rows. Blocks of padding rows read the last real block.
-  HEADTUNE_DEVICE U32x4 query_operand(int rb, int step) const {
-    if constexpr (!QUERY_IN_LDS) return query[rb][step];
+  /// Blocks of padding rows read the last real block.
+  static HEADTUNE_DEVICE int query_row(int rb) {
     const int block = row_wave() * ROW_BLOCKS + rb;
-    const int row = (block < ALL_ROW_BLOCKS ? block : ALL_ROW_BLOCKS - 1) * 16 + free();
-    return load_lds<U32x4>(query_lds + Query::offset(row, 4 * step + depth()));
+    return (block < ALL_ROW_BLOCKS ? block : ALL_ROW_BLOCKS - 1) * 16 + free();
+  }
+
+  /// 32 deep, 16 rows.
+  HEADTUNE_DEVICE U32x4 query_operand(int rb, int step) const {
+    if constexpr (QUERY_LDS_DEPTH < DEPTH)
+      if (step >= QUERY_LDS_DEPTH) return query[rb][step - QUERY_LDS_DEPTH];
+    return load_lds<U32x4>(pinned(query_lds + query_at[rb][step % 2]) + step / 2 * Query::PANEL_BYTES);
   }
 
   /// d += a * b over a depth of 32.
   static HEADTUNE_DEVICE void multiply(F32x4& d, U32x4 a, U32x4 b) { mma_scores<Element>(d, a, {b}); }
 
   static HEADTUNE_DEVICE int first_column() { return wave_index() * COLUMNS; }
-};
-
-/// The next tile waits in registers while the workgroup works on the one in LDS.
-template <int COPIES, int RING>
-struct Copier {
-  static constexpr int AHEAD = 1;
-  static_assert(RING == 1, "the next tile waits in registers, not in LDS");
-
-  U32x4 held[COPIES];
-
-  HEADTUNE_DEVICE void copy(int step, char* /*destination*/, const char* source) {
-    held[step] = load_stream<U32x4>(source);
-  }
-  HEADTUNE_DEVICE void close() {}
-
-  /// Writes the held tile over the one in LDS, once nobody reads that one.
-  template <class EachChunk>
-  HEADTUNE_DEVICE void land(EachChunk each_chunk) {
-    __syncthreads();
-    each_chunk([&](int step, char* destination) { *reinterpret_cast<U32x4*>(destination) = held[step]; });
-    __syncthreads();
-  }
 };
 
 /// Barrier that tells every thread whether any thread said yes. Turns alternate between two votes, each cleared a

@@ -57,6 +57,12 @@ constexpr HEADTUNE_HOST_DEVICE int score_rows(int rows, int block_n, int waves) 
   return round_up(rows, 16 * (waves / waves_along_keys(waves, block_n / 16, (rows + 15) / 16)));
 }
 
+/// Keys that all threads of a workgroup cover when eight of them copy a panel row of a key, 16 bytes each. Where
+/// threads are left they take further panels.
+constexpr HEADTUNE_HOST_DEVICE int keys_per_pass(int threads, int block_n) {
+  return threads > block_n * 8 ? block_n : threads / 8;
+}
+
 /// Bytes through which two warpgroups exchange partial scores, where they fit beside two tiles of 64 keys: up to 48
 /// rows.
 constexpr HEADTUNE_HOST_DEVICE int exchange_bytes(int rows, int block_n, int warps) {

@@ -44,6 +44,7 @@ HEADTUNE_DEVICE void load_matrices_transposed(unsigned (&m)[4], unsigned address
 template <int COPIES, int RING>
 struct Copier {
   static constexpr int AHEAD = RING - 1;  ///< tiles in flight besides the one in use
+  static constexpr bool BY_WAVE = false;
   static_assert(RING >= 2, "cp.async needs a second tile to fill");
 
   HEADTUNE_DEVICE void copy(int /*step*/, char* destination, const char* source) {

@@ -12,8 +12,8 @@ namespace headtune::tile {
 template <int THREADS, int BLOCK_N, int COLUMNS>
 struct StagerShape {
   static constexpr int PANELS = COLUMNS / 64;
-  static constexpr int PANEL_STEP = THREADS > BLOCK_N * 8 ? THREADS / (BLOCK_N * 8) : 1;
-  static constexpr int KEYS_PER_PASS = THREADS / 8 / PANEL_STEP;
+  static constexpr int KEYS_PER_PASS = keys_per_pass(THREADS, BLOCK_N);
+  static constexpr int PANEL_STEP = THREADS / 8 / KEYS_PER_PASS;
   static constexpr int PASSES = BLOCK_N / KEYS_PER_PASS;
   static constexpr int STEPS = (PANELS + PANEL_STEP - 1) / PANEL_STEP;
   static constexpr int COPIES = PASSES * STEPS;  ///< 16-byte copies per thread and tile
@@ -30,12 +30,14 @@ struct Stager {
   int key, panel, chunk;  ///< this thread's first key, first panel and chunk of a panel row
   int lds_offset;
 
-  HEADTUNE_DEVICE explicit Stager(int thread) {
+  /// `by_wave`: each() gives the LDS offset of the wave's first lane, the others follow side by side.
+  HEADTUNE_DEVICE explicit Stager(int thread, bool by_wave = false) {
     const int within = thread % (Shape::KEYS_PER_PASS * 8);
     panel = thread / (Shape::KEYS_PER_PASS * 8);
     key = within / 8;
     chunk = Panels::slot(key, within % 8);
     lds_offset = panel * BLOCK_N * 128 + within * 16;
+    if (by_wave) panel = first_lane(panel), lds_offset = first_lane(lds_offset);
   }
 
   /// Calls copy(step, lds offset, global address) for every chunk of this thread; row(pass) is the address of a key's

@@ -7,8 +7,8 @@
 #if defined(__HIP__)
 #include <headtune/tile/lds_cdna.h>
 namespace headtune::tile {
-template <class V, int ROWS, bool QUERY_IN_LDS>
-using LdsTile = LdsTileCdna<V, ROWS, QUERY_IN_LDS>;
+template <class V, int ROWS, int QUERY_LDS_COLUMNS>
+using LdsTile = LdsTileCdna<V, ROWS, QUERY_LDS_COLUMNS>;
 }  // namespace headtune::tile
 
 #elif defined(__CUDA_ARCH_FEAT_SM90_ALL)
@@ -23,14 +23,14 @@ template <class V, int ROWS>
 struct ChooseTile<false, V, ROWS> {
   using Type = LdsTileSm80<V, ROWS>;
 };
-template <class V, int ROWS, bool /*QUERY_IN_LDS*/>
+template <class V, int ROWS, int /*QUERY_LDS_COLUMNS*/>
 using LdsTile = typename ChooseTile<LdsTileSm90a<V, ROWS>::LEGAL, V, ROWS>::Type;
 }  // namespace headtune::tile
 
 #else
 #include <headtune/tile/lds_sm80.h>
 namespace headtune::tile {
-template <class V, int ROWS, bool /*QUERY_IN_LDS*/>
+template <class V, int ROWS, int /*QUERY_LDS_COLUMNS*/>
 using LdsTile = LdsTileSm80<V, ROWS>;
 }  // namespace headtune::tile
 #endif

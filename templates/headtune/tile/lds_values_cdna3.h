@@ -19,11 +19,17 @@ struct LdsValues {
   static constexpr bool LEGAL = COLUMNS % (16 * VECTOR) == 0;
   static constexpr int GROUP_BLOCKS = VECTOR, GROUPS = COLUMNS / (16 * VECTOR), BLOCKS = GROUPS * VECTOR;
 
-  /// Operands, 32 keys deep, of the blocks from `first_block` (of the tile) on; `step` counts 32 keys.
-  static HEADTUNE_DEVICE void load(U32x4 (&values)[GROUP_BLOCKS], const char* tile, int step, int first_block) {
+  int first_block;  ///< of the wave
+  const char* tile;
+
+  HEADTUNE_DEVICE explicit LdsValues(int first_block) : first_block(first_block) {}
+  HEADTUNE_DEVICE void start(const char* values) { tile = values; }
+
+  /// Operands, 32 keys deep, of a group's blocks; `step` counts 32 keys.
+  HEADTUNE_DEVICE void load(U32x4 (&values)[GROUP_BLOCKS], int step, int group) const {
     constexpr int WORDS = VECTOR / 2;
     using Words = unsigned __attribute__((ext_vector_type(WORDS)));
-    const int lane = lane_index(), column = first_block * 16 + VECTOR * free_index(lane);
+    const int lane = lane_index(), column = (first_block + group * GROUP_BLOCKS) * 16 + VECTOR * free_index(lane);
     Words of_key[8];
 #pragma unroll
     for (int i = 0; i < 8; ++i)

@@ -19,16 +19,31 @@ namespace headtune::tile {
 /// COLUMNS: of one wave. Blocks are of 16 columns.
 template <class Panels, int COLUMNS>
 struct LdsValues {
-  static constexpr bool LEGAL = COLUMNS % 16 == 0;
+  static constexpr bool LEGAL = COLUMNS % 64 == 0 || COLUMNS == 32 || COLUMNS == 16;
   static constexpr int GROUP_BLOCKS = 1, GROUPS = COLUMNS / 16, BLOCKS = GROUPS;
 
-  /// Operands, 32 keys deep, of the blocks from `first_block` (of the tile) on; `step` counts 32 keys.
-  static HEADTUNE_DEVICE void load(U32x4 (&values)[GROUP_BLOCKS], const char* tile, int step, int first_block) {
-    const int lane = lane_index(), key = step * 32 + 8 * quarter(lane) + free_index(lane) / 4;
-    const int chunk = first_block * 2 + lane % 4 / 2;
-    const char* bytes = tile + lane % 2 * 8;
-    const U32x2 low = read_transposed(bytes + Panels::offset(key, chunk));
-    const U32x2 high = read_transposed(bytes + Panels::offset(key + 4, chunk));
+  /// Where a lane reads four keys of the four blocks of a panel, from the wave's first on: block b of the first four
+  /// keys of an operand at [b], of the other four at [b ^ 3], four rows further (LdsPanels::slot is linear).
+  int block_at[4];
+  const char* reads[4];
+
+  HEADTUNE_DEVICE explicit LdsValues(int first_block) {
+    const int lane = lane_index(), key = 8 * quarter(lane) + free_index(lane) / 4;
+#pragma unroll
+    for (int block = 0; block < 4; ++block)
+      block_at[block] = Panels::offset(key, (first_block ^ block) * 2 + lane % 4 / 2) + lane % 2 * 8;
+    static_assert(Panels::slot(4, 0) == 2 * 3 && Panels::PERIOD <= 16, "four keys further");
+  }
+  HEADTUNE_DEVICE void start(const char* values) {
+#pragma unroll
+    for (int block = 0; block < 4; ++block) reads[block] = pinned(values + block_at[block]);
+  }
+
+  /// Operands, 32 keys deep, of a block; `step` counts 32 keys.
+  HEADTUNE_DEVICE void load(U32x4 (&values)[GROUP_BLOCKS], int step, int block) const {
+    const int further = step * 32 * Panels::ROW_BYTES + block / 4 * Panels::PANEL_BYTES;
+    const U32x2 low = read_transposed(reads[block % 4] + further);
+    const U32x2 high = read_transposed(reads[block % 4 ^ 3] + further + 4 * Panels::ROW_BYTES);
     values[0] = U32x4{low.x, low.y, high.x, high.y};
   }
 

@@ -10,6 +10,7 @@ namespace headtune::tile {
 template <class Tile, class Kv, int COPIES>
 struct WideningCopier {
   static constexpr int AHEAD = 1;
+  static constexpr bool BY_WAVE = false;
 
   U32x2 held[COPIES];
 

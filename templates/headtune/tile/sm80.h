@@ -31,6 +31,7 @@ inline constexpr int score_tiles = 2;
 
 HEADTUNE_DEVICE int thread_index() { return static_cast<int>(threadIdx.x); }
 HEADTUNE_DEVICE int lane_index() { return thread_index() % wave_size; }
+HEADTUNE_DEVICE int first_lane(int x) { return __shfl_sync(0xffffffffu, x, 0); }
 HEADTUNE_DEVICE int wave_index() { return __shfl_sync(0xffffffffu, thread_index() / wave_size, 0); }
 HEADTUNE_DEVICE int quarter(int lane) { return lane % 4; }
 HEADTUNE_DEVICE int free_index(int lane) { return lane / 4; }

@@ -1,6 +1,6 @@
 // The tile vocabulary of the family being compiled for. Kernels are written once over these names:
 //
-//   wave       wave_size, lane_index, wave_index, any_lane, row_max, group_max, group_sum
+//   wave       wave_size, lane_index, wave_index, first_lane, any_lane, row_max, group_max, group_sum
 //   layout     free_lanes, rows_per_lane, elements_per_row, score_tiles; quarter, free_index
 //   memory     load_global, load_words, load_stream, store_global
 //   matrix     mma_scores (Q and K -> scores), mma_values (P and V -> output)

@@ -47,11 +47,11 @@ struct Feed {
   int position;       ///< of the next tile's first key
   int left;           ///< tiles not yet started
 
-  HEADTUNE_DEVICE Feed(const PrefixRows<V>& rows_of, int begin, int tiles, char* stages)
-      : keys(tile::thread_index()),
-        values(tile::thread_index()),
+  HEADTUNE_DEVICE Feed(const PrefixRows<V>& rows_of, int begin, int tiles, const Lds<V, Tile>& lds)
+      : keys(tile::thread_index(), copier.BY_WAVE),
+        values(tile::thread_index(), copier.BY_WAVE),
         rows(rows_of),
-        ring(stages),
+        ring(lds.stages),
         position(begin),
         left(tiles) {
     fetch_slots();
@@ -91,6 +91,9 @@ struct Feed {
     --left;
     copier.close();
   }
+
+  /// Work that may overlap with the products of tile `tile`.
+  HEADTUNE_DEVICE void meanwhile(int tile) { start(tile + copier.AHEAD); }
 
   /// Waits for tile `tile`; the place of its predecessor is then free.
   HEADTUNE_DEVICE const char* land(int tile) {

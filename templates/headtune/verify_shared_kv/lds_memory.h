@@ -22,7 +22,10 @@ template <class V, class Tile>
 struct Lds {
   static constexpr int ROWS = layout<V>.score_rows();
   // Named constants, so that the sizes are computed by the compiler.
-  static constexpr int STAGES = layout<V>.query_bytes(), NUMERATORS = STAGES + layout<V>.stages_bytes();
+  // AMD reads tiles first, Hopper's query: what is read by offsets of instructions (64 KiB) comes first.
+  static constexpr int QUERY = layout<V>.nvidia() ? 0 : layout<V>.stages_bytes();
+  static constexpr int STAGES = layout<V>.nvidia() ? layout<V>.query_bytes() : 0;
+  static constexpr int NUMERATORS = layout<V>.query_bytes() + layout<V>.stages_bytes();
   static constexpr int EXCHANGE = NUMERATORS + layout<V>.numerators_bytes();
   static constexpr int STATE = EXCHANGE + layout<V>.exchange_bytes();
 
@@ -32,7 +35,7 @@ struct Lds {
   unsigned* votes;            ///< [2], by turn
 
   HEADTUNE_DEVICE explicit Lds(char* base)
-      : query(base),
+      : query(base + QUERY),
         stages(base + STAGES),
         numerators(base + NUMERATORS),
         exchange(base + EXCHANGE),

@@ -133,7 +133,7 @@ template <class V, class Tile, class Feed>
 HEADTUNE_DEVICE void walk_tiles(Feed& feed, Tile& tile, Softmax<V, Tile>& softmax, int tiles, int keys) {
   for (int t = 0; t < tiles; ++t) {
     const char* stage = feed.land(t);
-    tile.multiply_keys(stage, [&] { feed.start(t + feed.copier.AHEAD); });
+    tile.multiply_keys(stage, [&] { feed.meanwhile(t); });
     const int left = keys - t * V::BLOCK_N;
     if (left < V::BLOCK_N) softmax.mask(tile, [left](int, int key) { return key < left; });
     softmax.step(tile, t);

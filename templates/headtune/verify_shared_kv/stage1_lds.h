@@ -38,7 +38,7 @@ HEADTUNE_DEVICE void write_partials(const VerifyParams& p, const Request& reques
 template <class V>
 HEADTUNE_DEVICE void attend_split(const VerifyParams& p, const Request& request, const Rows<V>& rows, int split,
                                   int begin, int end) {
-  using Tile = tile::LdsTile<V, layout<V>.output_rows(), layout<V>.query_in_lds()>;
+  using Tile = tile::LdsTile<V, layout<V>.output_rows(), layout<V>.query_lds_columns()>;
   static_assert(Tile::LEGAL, "rows, keys or columns do not split evenly over the waves");
   constexpr float LOG2E = 1.44269504f;
   extern __shared__ __attribute__((aligned(1024))) char headtune_tiles[];  // Hopper's swizzle counts from 1024 bytes
@@ -46,7 +46,7 @@ HEADTUNE_DEVICE void attend_split(const VerifyParams& p, const Request& request,
   const int tiles = ceil_div(end - begin, V::BLOCK_N);
   const Lds<V, Tile> lds(headtune_tiles);
   lds.clear();
-  Feed<V, Tile> feed(prefix_rows<V>(p, request, rows.kv_head, end), begin, tiles, lds.stages);
+  Feed<V, Tile> feed(prefix_rows<V>(p, request, rows.kv_head, end), begin, tiles, lds);
   Tile tile(lds.query, lds.numerators, lds.exchange);
   tile.load_query([&](int row) {
     return rows.valid(row, request) ? tensor_row<2>(p.q, request.qo_begin + rows.token(row), p.q_stride_token,
