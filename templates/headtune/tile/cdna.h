@@ -162,19 +162,27 @@ HEADTUNE_DEVICE float high<Fp16>(unsigned pair) {
   return static_cast<float>(__builtin_bit_cast(F16x2, pair).y);
 }
 
-/// A pair times 2^exponent, subnormal numbers too; what comes out must be normal and fit.
-template <class T>
-HEADTUNE_DEVICE unsigned times_power(unsigned pair, int exponent);
-template <>
-HEADTUNE_DEVICE unsigned times_power<Bf16>(unsigned pair, int exponent) {
-  const F32x2 wide = F32x2{low<Bf16>(pair), high<Bf16>(pair)} * __builtin_bit_cast(float, (127 + exponent) << 23);
-  return __builtin_amdgcn_perm(bits(wide.y), bits(wide.x), 0x07060302u);
+/// x, or NaN where x * factor overflows.
+template <class V, class F>
+HEADTUNE_DEVICE V unless_overflow(V x, F factor) {
+  return x * factor * F(0) + x;
 }
-template <>
-HEADTUNE_DEVICE unsigned times_power<Fp16>(unsigned pair, int exponent) {
-  const auto power = __builtin_bit_cast(_Float16, static_cast<short>((15 + exponent) << 10));
-  return __builtin_bit_cast(unsigned, __builtin_bit_cast(F16x2, pair) * power);
+
+/// A pair times 2^exponent, subnormal numbers too; what comes out must be normal and fit. `or_nan`: 480 and more, where
+/// e4m3fn has its NaN codes, become NaN; the next smaller number is 448.
+template <class T, bool or_nan = false>
+HEADTUNE_DEVICE unsigned times_power(unsigned pair, int exponent) {
+  if constexpr (T::bias == Fp16::bias) {
+    F16x2 x = __builtin_bit_cast(F16x2, pair) * __builtin_bit_cast(_Float16, static_cast<short>((15 + exponent) << 10));
+    if constexpr (or_nan) x = unless_overflow(x, static_cast<_Float16>(0x1p16f / 464));
+    return __builtin_bit_cast(unsigned, x);
+  } else {
+    F32x2 x = F32x2{low<Bf16>(pair), high<Bf16>(pair)} * __builtin_bit_cast(float, (127 + exponent) << 23);
+    if constexpr (or_nan) x = unless_overflow(x, 0x1p119f / 464 * 0x1p9f);
+    return __builtin_amdgcn_perm(bits(x.y), bits(x.x), 0x07060302u);
+  }
 }
+inline constexpr bool overflows_to_nan = true;  // times_power<T, true> exists
 
 /// Two ones, the value operand that makes the second product sum the probabilities.
 template <class T>

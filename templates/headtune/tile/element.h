@@ -5,17 +5,18 @@
 
 namespace headtune::tile {
 
+/// `bias` of the exponent.
 struct Bf16 {
-  static constexpr int bytes = 2;
+  static constexpr int bytes = 2, bias = 127;
 };
 struct Fp16 {
-  static constexpr int bytes = 2;
+  static constexpr int bytes = 2, bias = 15;
 };
 struct E4m3fn {
-  static constexpr int bytes = 1;
+  static constexpr int bytes = 1, bias = 7;
 };
 struct E4m3fnuz {
-  static constexpr int bytes = 1;
+  static constexpr int bytes = 1, bias = 8;
 };
 
 template <int dtype>

@@ -8,15 +8,6 @@
 
 namespace headtune::tile {
 
-template <class T>
-inline constexpr int exponent_bias = 127;
-template <>
-inline constexpr int exponent_bias<Fp16> = 15;
-template <>
-inline constexpr int exponent_bias<E4m3fn> = 7;
-template <>
-inline constexpr int exponent_bias<E4m3fnuz> = 8;
-
 /// Sign bits of those halves of `spread` whose upper byte is NaN: 0x7f and 0xff (OCP), 0x80 (FNUZ, which has no -0).
 template <class Kv>
 HEADTUNE_DEVICE unsigned fp8_nans(unsigned spread) {
@@ -32,10 +23,14 @@ HEADTUNE_DEVICE unsigned fp8_nans<E4m3fnuz>(unsigned spread) {
 /// Two codes in the upper bytes of the halves of `spread`; the lower bytes do not count.
 template <class T, class Kv>
 HEADTUNE_DEVICE unsigned decode_fp8(unsigned spread) {
-  constexpr int shift = exponent_bias<T> == 15 ? 1 : 4;  // so that the exponents' lowest bits meet
+  constexpr int shift = T::bias == Fp16::bias ? 1 : 4;  // so that the exponents' lowest bits meet
   const unsigned shifted = (spread & 0x80008000u) | (spread & 0x7f007f00u) >> shift;
-  const unsigned nans = fp8_nans<Kv>(spread);
-  return times_power<T>(shifted, exponent_bias<T> - exponent_bias<Kv>) | (nans - (nans >> 15));
+  if constexpr (overflows_to_nan && Kv::bias == E4m3fn::bias) {
+    return times_power<T, true>(shifted, T::bias - Kv::bias);
+  } else {
+    const unsigned nans = fp8_nans<Kv>(spread);
+    return times_power<T>(shifted, T::bias - Kv::bias) | (nans - (nans >> 15));
+  }
 }
 
 /// Bytes 2 * half and 2 * half + 1 of `codes`, as two neighbouring elements.

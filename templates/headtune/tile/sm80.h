@@ -184,6 +184,8 @@ HEADTUNE_DEVICE unsigned times_power<Fp16>(unsigned pair, int exponent) {
   return product;
 }
 
+inline constexpr bool overflows_to_nan = false;
+
 /// Codes that the hardware converts: OCP, from sm_89 on.
 template <class Kv>
 inline constexpr bool converts_fp8 = false;
