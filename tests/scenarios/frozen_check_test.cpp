@@ -58,8 +58,8 @@ TEST_CASE("check --frozen: unchanged code passes and leaves reports") {
 TEST_CASE("check --frozen: changed code is exit 1 and shows instructions, in every report") {
   const Frozen frozen;
   frozen.edit(frozen.workspace.templates() / "headtune/verify_shared_kv/key_rows.h",
-              "keys += kv_head * p.k_cache_stride_head * 2;",
-              "keys += kv_head * p.k_cache_stride_head * 2 + p.batch % 3;");
+              "keys += kv_head * p.k_cache_stride_head * bytes;",
+              "keys += kv_head * p.k_cache_stride_head * bytes + p.batch % 3;");
   const std::string junit = (frozen.workspace.root() / "r.xml").string();
   const std::string markdown = (frozen.workspace.root() / "r.md").string();
   const Ended ended = frozen.check({"--junit", junit, "--markdown", markdown});
@@ -67,6 +67,7 @@ TEST_CASE("check --frozen: changed code is exit 1 and shows instructions, in eve
   for (const std::string& text : {ended.output, read_file(junit), read_file(markdown)})
     CHECK_THAT(text, ContainsSubstring("@@ line ") && ContainsSubstring("s_mul_hi_"));
   CHECK_THAT(read_file(junit), ContainsSubstring("<failure") && ContainsSubstring("-&gt;"));
+  CHECK_THAT(read_file(junit), ContainsSubstring("\n@@ line ") && ContainsSubstring("\n+"));
   CHECK(frozen.check({"--format", "json"}).exit == 1);
 }
 

@@ -29,6 +29,7 @@ CheckReport report_of(std::vector<CheckedCell> cells) { return {mi355x(), std::m
 TEST_CASE("XML text holds what XML can hold") {
   CHECK(xml_escaped("a<b>&\"c\"") == "a&lt;b&gt;&amp;&quot;c&quot;");
   CHECK(xml_escaped(std::string("x\x01y\nz\x00w", 7)) == "x?y z?w");
+  CHECK(xml_content("x <\n\ty\r\n\x01") == "x &lt;\n\ty \n?");
   CHECK(xml_escaped("\xff") == "\xEF\xBF\xBD");
   CHECK(xml_escaped("µs") == "µs");
 }

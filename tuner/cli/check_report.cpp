@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "tuner/build_table.h"
 #include "tuner/cli/parse.h"
 #include "tuner/cli/problem_options.h"
@@ -226,6 +228,12 @@ std::string check_markdown(const CheckReport& report, const CheckFacts& facts) {
 }
 
 std::string xml_escaped(const std::string& text) {
+  std::string escaped = xml_content(text);
+  std::ranges::replace_if(escaped, [](char c) { return c == '\n' || c == '\t'; }, ' ');
+  return escaped;
+}
+
+std::string xml_content(const std::string& text) {
   // Through JSON's UTF-8 check: a device's or a compiler's text may hold any bytes.
   const std::string valid =
       json::parse(json(text).dump(-1, ' ', false, json::error_handler_t::replace)).get<std::string>();
@@ -240,8 +248,10 @@ std::string xml_escaped(const std::string& text) {
       escaped += "&gt;";
     else if (c == '"')
       escaped += "&quot;";
-    else if (byte < 0x20)
-      escaped += c == '\n' || c == '\r' || c == '\t' ? ' ' : '?';
+    else if (c == '\r')
+      escaped += ' ';
+    else if (byte < 0x20 && c != '\n' && c != '\t')
+      escaped += '?';
     else
       escaped += c;
   }

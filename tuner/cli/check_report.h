@@ -28,7 +28,9 @@ std::string check_markdown(const CheckReport& report, const CheckFacts& facts);
 /// "head_dim 64, 8/2 heads, L 7, non-causal, bf16, context 8k, batch 1".
 std::string cell_text(const CheckCell& cell);
 
-/// Text of an XML attribute or element; what XML 1.0 cannot hold becomes '?'.
+/// Text of an XML attribute, on one line; what XML 1.0 cannot hold becomes '?'.
 std::string xml_escaped(const std::string& text);
+/// Text of an XML element: the same, its lines kept.
+std::string xml_content(const std::string& text);
 
 }  // namespace headtune::cli

@@ -61,7 +61,7 @@ std::string junit_body(const FrozenFinding& finding) {
   const bool changed = finding.verdict == Frozen::changed;
   return fmt::format("><{0} type=\"{1}\" message=\"{2}\">{3}</{0}></testcase>\n", changed ? "failure" : "error",
                      word(finding.verdict), changed ? "the machine code changed" : xml_escaped(finding.detail),
-                     changed ? xml_escaped(finding.detail) : "");
+                     changed ? "\n" + xml_content(finding.detail) : "");
 }
 
 }  // namespace
