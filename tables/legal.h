@@ -38,7 +38,8 @@ constexpr bool copies_tiles(const Problem& problem, const Arch& arch) {
 constexpr bool staging_fits(const Problem& problem, const Config& config, const Arch& arch) {
   const int columns = (is_nvidia(arch) ? 16 : 32) * config.num_warps;
   const bool dims = problem.head_dim % 64 == 0 && problem.v_head_dim % 64 == 0 && problem.v_head_dim % columns == 0;
-  const bool stages = copies_tiles(problem, arch) ? config.num_stages >= 2 : config.num_stages == 1;
+  const bool direct = arch.family == Family::cdna4 && element_bytes(problem.kv_dtype) == 2 && config.num_stages == 2;
+  const bool stages = copies_tiles(problem, arch) ? config.num_stages >= 2 : config.num_stages == 1 || direct;
   if (!dims || !stages || config.row_warps != 1) return false;
   const int score_waves = config.num_warps * 16 > config.block_n ? config.num_warps * 16 / config.block_n : 1;
   const int row_blocks = ceil_div(config.block_h * problem.extend_len, 16);
