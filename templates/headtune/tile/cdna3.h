@@ -7,8 +7,12 @@ namespace headtune::tile {
 
 inline constexpr int score_tiles = 1;  // score accumulators per key step
 
-/// See cdna4.h; here LDS addresses are short of nothing.
+/// See cdna4.h; the compiler is left alone here.
 HEADTUNE_DEVICE const char* pinned(const char* lds) { return lds; }
+template <int COUNT>
+HEADTUNE_DEVICE void lds_reads_next() {}
+template <int COUNT>
+HEADTUNE_DEVICE void products_next() {}
 
 /// Probabilities are cut to 16 bits, not rounded: one v_perm_b32 per pair. Multiplying them by the mean of what the
 /// cut takes away keeps sums unbiased: 2^-8 * 0.7213 (bf16), 2^-11 * 0.7213 (fp16) of a value with a log-uniform

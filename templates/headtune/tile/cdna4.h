@@ -23,6 +23,17 @@ HEADTUNE_DEVICE const char* pinned(const char* lds) {
   return (const char*)local;
 }
 
+/// Behind a block of LDS reads and products, in which order they are to be issued: the compiler, left alone, reads just
+/// before use to save registers.
+template <int COUNT>
+HEADTUNE_DEVICE void lds_reads_next() {
+  __builtin_amdgcn_sched_group_barrier(0x100, COUNT, 0);
+}
+template <int COUNT>
+HEADTUNE_DEVICE void products_next() {
+  __builtin_amdgcn_sched_group_barrier(0x008, COUNT, 0);
+}
+
 /// See cdna3.h; bf16 is rounded here, fp16 cut.
 template <class T>
 constexpr float pack_bias = 0.0f;

@@ -123,6 +123,7 @@ struct LdsTileCdna {
 #pragma unroll
         for (int rb = 0; rb < ROW_BLOCKS; ++rb) multiply(scores.block[kb][rb], keys, query_operand(rb, step));
       }
+    order_key_products();
   }
 
   /// Rounds the scores (by now softmax numerators) to 16 bit into LDS.
@@ -157,6 +158,7 @@ struct LdsTileCdna {
           for (int rb = 0; rb < ALL_ROW_BLOCKS; ++rb)
             multiply(output[group * Values::GROUP_BLOCKS + block][rb], operands[block], p[rb]);
       }
+      order_value_products();
     }
   }
 
@@ -206,6 +208,25 @@ struct LdsTileCdna {
     if constexpr (QUERY_LDS_DEPTH < DEPTH)
       if (step >= QUERY_LDS_DEPTH) return query[rb][step - QUERY_LDS_DEPTH];
     return load_lds<U32x4>(pinned(query_lds + query_at[rb][step % 2]) + step / 2 * Query::PANEL_BYTES);
+  }
+
+  /// LDS reads of multiply_keys are three steps ahead of its products.
+  static HEADTUNE_DEVICE void order_key_products() {
+    constexpr int AHEAD = 3, BOTH = KEY_BLOCKS + ROW_BLOCKS, PRODUCTS = KEY_BLOCKS * ROW_BLOCKS;
+    constexpr int WITH_QUERY = QUERY_LDS_DEPTH > AHEAD ? QUERY_LDS_DEPTH - AHEAD : 0;
+    lds_reads_next<AHEAD*(QUERY_LDS_DEPTH > 0 ? BOTH : KEY_BLOCKS)>();
+#pragma unroll
+    for (int step = 0; step < WITH_QUERY; ++step) products_next<PRODUCTS>(), lds_reads_next<BOTH>();
+#pragma unroll
+    for (int step = WITH_QUERY; step < DEPTH; ++step) products_next<PRODUCTS>(), lds_reads_next<KEY_BLOCKS>();
+  }
+
+  /// LDS reads of multiply_values are two blocks of columns ahead.
+  static HEADTUNE_DEVICE void order_value_products() {
+    constexpr int AHEAD = 2;
+    lds_reads_next<ALL_ROW_BLOCKS + 2 * AHEAD>();
+#pragma unroll
+    for (int block = 0; block < Values::BLOCKS; ++block) products_next<ALL_ROW_BLOCKS>(), lds_reads_next<2>();
   }
 
   /// d += a * b over a depth of 32.
