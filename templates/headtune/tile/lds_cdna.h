@@ -1,6 +1,7 @@
 // LDS path on AMD CDNA (gfx90a, gfx942, gfx950), 16x16 MFMA. Scores are formed transposed (keys x rows), outputs too
 // (columns x rows): K and V tiles are the A operand, query and softmax numerators the B operand of both products. The
-// query stays in registers (a CU has 512 KiB of them) unless it is too large and LDS has room.
+// query stays in registers (a CU has 512 KiB of them); where it is too large for that and LDS has room, a part of it or
+// all lies there.
 //
 // The depth of one product step is 32: 16 bytes of each lane, one or two instructions. V is wanted with keys along the
 // depth but lies with columns along the row: LdsValues, the architecture's, reads it.
@@ -24,7 +25,7 @@
 
 namespace headtune::tile {
 
-/// QUERY_LDS_COLUMNS: of the query, the rest stays in registers.
+/// The first QUERY_LDS_COLUMNS of the query lie in LDS.
 template <class V, int ROWS, int QUERY_LDS_COLUMNS>
 struct LdsTileCdna {
   using Element = typename ElementOf<V::DTYPE>::type;

@@ -60,7 +60,7 @@ struct Layout {
     return block_n * (shares_cache_row(head_dim, v_head_dim) ? head_dim : head_dim + v_head_dim) * 2;
   }
 
-  // The regions, in the order in which they lie in LDS.
+  // The regions of LDS; Lds has their order.
   constexpr HEADTUNE_HOST_DEVICE int query_bytes() const { return output_rows() * query_lds_columns() * 2; }
   constexpr HEADTUNE_HOST_DEVICE int stages_bytes() const { return ring() * tile_bytes(); }
   constexpr HEADTUNE_HOST_DEVICE int numerators_bytes() const { return score_rows() * block_n * 2; }
