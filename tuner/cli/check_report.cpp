@@ -229,7 +229,8 @@ std::string check_markdown(const CheckReport& report, const CheckFacts& facts) {
 
 std::string xml_escaped(const std::string& text) {
   std::string escaped = xml_content(text);
-  std::ranges::replace_if(escaped, [](char c) { return c == '\n' || c == '\t'; }, ' ');
+  std::ranges::replace_if(
+      escaped, [](char c) { return c == '\n' || c == '\t'; }, ' ');
   return escaped;
 }
 
