@@ -12,8 +12,8 @@ namespace {
 constexpr double effect_doubt = 1;
 /// Ridge of the slope, in squares of log time: a few times that contradict the guess outweigh it.
 constexpr double slope_doubt = 0.05;
-/// How far log times lie off the guess before anything is known: guesses are right within a quarter or so.
-constexpr double first_spread = 0.25;
+/// How far log times lie off the guess before anything is known: guesses are right within a tenth or so.
+constexpr double first_spread = 0.1;
 /// Weight of curiosity against expectation.
 constexpr double curiosity = 0.3;
 
