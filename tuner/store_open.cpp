@@ -46,6 +46,10 @@ bool has_tables(SQLite::Database& database) {
 
 void fail(const std::filesystem::path& file, const SQLite::Exception& error) {
   const std::string name = file.string();
+  const int code = error.getExtendedErrorCode();
+  if (code == SQLITE_READONLY_ROLLBACK || code == SQLITE_READONLY_RECOVERY)  // readers must not put it right
+    throw UsageError(
+        fmt::format("{}: a sweep was killed while it wrote; run `headtune sweep --db {}` to recover it", name, name));
   switch (error.getErrorCode()) {
     case SQLITE_FULL:
       throw UsageError(fmt::format("{}: disk full; what was committed is kept, free space and sweep again", name));

@@ -46,7 +46,8 @@ long finished_rows(const Workspace& workspace) {
   try {
     return with_status(workspace.variants(), {Status::timed, Status::outraced, Status::verified});
   } catch (const UsageError& error) {
-    REQUIRE_THAT(error.what(), Catch::Matchers::ContainsSubstring(": empty; run"));
+    // The first sweep was killed before the tables were there, or while they came.
+    REQUIRE_THAT(error.what(), ContainsSubstring(": empty; run") || ContainsSubstring(": a sweep was killed"));
     return 0;
   }
 }

@@ -324,6 +324,26 @@ TEST_CASE("a damaged database is refused") {
   CHECK_THROWS_MATCHES(Store(folder.db(), Access::create), UsageError, MessageMatches(ContainsSubstring("damaged")));
 }
 
+TEST_CASE(
+    "a database whose writer was killed before its journal went away is named to readers and recovered by a sweep") {
+  const Folder folder;
+  const std::filesystem::path killed = folder.path / "killed.db";
+  { const Store store(folder.db(), Access::create); }
+  {
+    SQLite::Database writer(folder.db().string(), SQLite::OPEN_READWRITE);
+    writer.exec("PRAGMA journal_mode = DELETE; PRAGMA cache_size = 1; BEGIN IMMEDIATE; CREATE TABLE half(x)");
+    for (int i = 0; i < 500; ++i)
+      writer.exec("INSERT INTO half VALUES (randomblob(500))");  // more than the cache holds
+    for (const char* suffix : {"", "-journal"})
+      std::filesystem::copy_file(folder.db().string() + suffix, killed.string() + suffix);
+  }
+  CHECK_THROWS_MATCHES(Store(killed, Access::read_only), UsageError,
+                       MessageMatches(ContainsSubstring("a sweep was killed while it wrote; run `headtune sweep")));
+  { const Store recovered(killed, Access::create); }
+  CHECK(!SQLite::Database(killed.string()).tableExists("half"));
+  CHECK_NOTHROW(Store(killed, Access::read_only));
+}
+
 TEST_CASE("a missing database or folder is named") {
   const Folder folder;
   CHECK_THROWS_MATCHES(Store(folder.db(), Access::read_only), UsageError,
