@@ -111,8 +111,8 @@ std::vector<LayerGroup> read_layers(const Fields& text) {
   if (text.has("linear_attn_config")) full = std::max(0, text.inside("linear_attn_config").length("full_attn_layers"));
   if (text.has("full_attention_interval")) full = total / text.count("full_attention_interval", 1, total);
   const bool slides = window > 0 && text.flag_or("use_sliding_window", true);
-  add_layers(layers, slides ? LayerGroup{full, "sliding window", window, true}
-                            : LayerGroup{full, "full attention", 0, true});
+  add_layers(layers,
+             slides ? LayerGroup{full, "sliding window", window, true} : LayerGroup{full, "full attention", 0, true});
   add_layers(layers, {total - full, "linear attention", 0, false});
   return layers;
 }
@@ -174,8 +174,8 @@ ModelConfig read_model_config(const std::filesystem::path& file) {
 
 Problem problem_of(const ModelConfig& model, int tensor_parallel, int extend_len) {
   if (tensor_parallel < 1 || model.num_q_heads % tensor_parallel != 0)
-    throw UsageError(fmt::format("--tp {}: the model's {} query heads do not divide by it", tensor_parallel,
-                                 model.num_q_heads));
+    throw UsageError(
+        fmt::format("--tp {}: the model's {} query heads do not divide by it", tensor_parallel, model.num_q_heads));
   const bool replicated = model.num_kv_heads < tensor_parallel;
   if (!replicated && model.num_kv_heads % tensor_parallel != 0)
     throw UsageError(

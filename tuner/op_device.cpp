@@ -145,12 +145,11 @@ void LoadedKernels::launch(const Plan& plan, const VerifyParams& params, hip::St
   for (const KernelLaunch& one : plan.launches) {
     if (one.grid[0] == 0 || one.grid[1] == 0 || one.grid[2] == 0) continue;  // an empty batch
     const hip::Function function = functions_.at(one.kernel);
-    const hip::Error error =
-        one.dependent && api_.launch_dependent != nullptr
-            ? api_.launch_dependent(function, one.grid[0], one.grid[1], one.grid[2], one.block, one.dynamic_lds_bytes,
-                                    stream, arguments)
-            : api_.module_launch_kernel(function, one.grid[0], one.grid[1], one.grid[2], one.block, 1, 1,
-                                        one.dynamic_lds_bytes, stream, arguments, nullptr);
+    const hip::Error error = one.dependent && api_.launch_dependent != nullptr
+                                 ? api_.launch_dependent(function, one.grid[0], one.grid[1], one.grid[2], one.block,
+                                                         one.dynamic_lds_bytes, stream, arguments)
+                                 : api_.module_launch_kernel(function, one.grid[0], one.grid[1], one.grid[2], one.block,
+                                                             1, 1, one.dynamic_lds_bytes, stream, arguments, nullptr);
     hip::check(api_, error,
                fmt::format("launch {} on {}x{}x{} workgroups of {} threads", one.kernel, one.grid[0], one.grid[1],
                            one.grid[2], one.block));

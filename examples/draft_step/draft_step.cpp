@@ -57,8 +57,8 @@ double step_us(const hip::Device& device, const std::function<void(int, hip::Str
 
 void print_row(const hip::Device& device, const Engine& engine, int batch, int context) {
   const Step step(*device.api, engine, batch, context);
-  const double extend = step_us(
-      device, [&](int layer, hip::Stream stream) { engine.extend_attention(step.params(layer), stream); });
+  const double extend =
+      step_us(device, [&](int layer, hip::Stream stream) { engine.extend_attention(step.params(layer), stream); });
   const double verify = step_us(device, [&](int layer, hip::Stream stream) {
     engine.verify_shared_kv(step.params(layer), step.workspace.get(), step.workspace.bytes(), stream);
   });
@@ -72,8 +72,8 @@ void run(const Options& options) {
   const Engine engine(device.spec, draft_problem(), 32, longest);
   fmt::print("{} draft layers, head_dim 64, 8/2 heads, L 7, non-causal, batch {}\n{}\n\n", layers, options.batch,
              engine.description());
-  fmt::print("{:>8} {:>18} {:>18} {:>14} {:>14} {:>9}   us{}\n", "context", "step extend", "step verify", "layer extend",
-             "layer verify", "gain", device.estimated ? " (estimated)" : "");
+  fmt::print("{:>8} {:>18} {:>18} {:>14} {:>14} {:>9}   us{}\n", "context", "step extend", "step verify",
+             "layer extend", "layer verify", "gain", device.estimated ? " (estimated)" : "");
   for (int context : options.contexts) print_row(device, engine, options.batch, context);
 }
 

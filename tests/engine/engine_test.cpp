@@ -1,13 +1,12 @@
-// The C interface on a simulated device: right results from both operators, capture and replay with other lengths (T16),
-// and a status with text for everything that can be refused.
-#include "tuner/engine/headtune.h"
-
+// The C interface on a simulated device: right results from both operators, capture and replay with other lengths
+// (T16), and a status with text for everything that can be refused.
 #include <catch2/catch_test_macros.hpp>
 #include <memory>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "tuner/engine/headtune.h"
 #include "tuner/hip/buffer.h"
 #include "tuner/op_device.h"
 #include "tuner/op_reference.h"
@@ -40,11 +39,33 @@ Kernels prepare(const headtune_problem& wanted = draft) {
 }
 
 headtune_call call_of(const VerifyParams& p, void* out, const hip::DeviceBuffer& workspace) {
-  return {p.q, p.k_extend, p.v_extend, p.k_cache, p.v_cache, out, p.qo_indptr, p.kv_indptr, p.kv_indices,
-          p.q_stride_token, p.q_stride_head, p.k_extend_stride_token, p.k_extend_stride_head,
-          p.v_extend_stride_token, p.v_extend_stride_head, p.k_cache_stride_slot, p.k_cache_stride_head,
-          p.v_cache_stride_slot, p.v_cache_stride_head, p.out_stride_token, p.out_stride_head, p.batch, p.sm_scale,
-          p.k_scale, p.v_scale, workspace.get(), workspace.bytes()};
+  return {p.q,
+          p.k_extend,
+          p.v_extend,
+          p.k_cache,
+          p.v_cache,
+          out,
+          p.qo_indptr,
+          p.kv_indptr,
+          p.kv_indices,
+          p.q_stride_token,
+          p.q_stride_head,
+          p.k_extend_stride_token,
+          p.k_extend_stride_head,
+          p.v_extend_stride_token,
+          p.v_extend_stride_head,
+          p.k_cache_stride_slot,
+          p.k_cache_stride_head,
+          p.v_cache_stride_slot,
+          p.v_cache_stride_head,
+          p.out_stride_token,
+          p.out_stride_head,
+          p.batch,
+          p.sm_scale,
+          p.k_scale,
+          p.v_scale,
+          workspace.get(),
+          workspace.bytes()};
 }
 
 /// One batch on the device with room for its output and workspace.

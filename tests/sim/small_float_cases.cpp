@@ -137,8 +137,9 @@ void add_scaled(std::vector<OpCase>& cases) {
        [=](const Args& x) { return pair(x, Format::e4m3fn, 0, bfloat_of); });
   push("v_cvt_scalef32_pk_bf16_fp8 $d, $a, $b op_sel:[1,0,0]", Kindof::bits, Kindof::bf16, false,
        [=](const Args& x) { return pair(x, Format::e4m3fn, 16, bfloat_of); });
-  push("v_cvt_scalef32_pk_bf16_fp8 $d, $a, 1.0 op_sel:[1,0,0]", Kindof::bits, Kindof::bf16, false,
-       [=](const Args& x) { return pair({x.a, 0x3f800000}, Format::e4m3fn, 16, bfloat_of); });
+  push("v_cvt_scalef32_pk_bf16_fp8 $d, $a, 1.0 op_sel:[1,0,0]", Kindof::bits, Kindof::bf16, false, [=](const Args& x) {
+    return pair({x.a, 0x3f800000}, Format::e4m3fn, 16, bfloat_of);
+  });
   push("v_cvt_scalef32_pk_bf16_bf8 $d, $a, $b", Kindof::bits, Kindof::bf16, false,
        [=](const Args& x) { return pair(x, Format::e5m2, 0, bfloat_of); });
   push("v_cvt_scalef32_pk_fp4_f32 $d, $a, $b, $c op_sel:[0,0,0,1]", Kindof::f32, Kindof::bits, false,

@@ -19,9 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-auto says(const std::string& text) {
-  return Catch::Matchers::MessageMatches(Catch::Matchers::ContainsSubstring(text));
-}
+auto says(const std::string& text) { return Catch::Matchers::MessageMatches(Catch::Matchers::ContainsSubstring(text)); }
 
 struct Folder {
   Folder() : path(fs::temp_directory_path() / ("headtune-bundle-" + std::to_string(std::random_device{}()))) {}
@@ -40,7 +38,8 @@ Bundle example() {
   bundle.arch = "gfx950";
   bundle.buffers["in"] = {64, "in.bin", 0};
   bundle.buffers["out"] = {32, "", 255};
-  bundle.launches.push_back({"code.bin", "k", {3, 2, 1}, {64, 1, 1}, 128, some_bytes(40), {{0, "in", 16}, {32, "out", 0}}});
+  bundle.launches.push_back(
+      {"code.bin", "k", {3, 2, 1}, {64, 1, 1}, 128, some_bytes(40), {{0, "in", 16}, {32, "out", 0}}});
   bundle.expect.push_back({"out", "out.f32", "bf16", 0.5});
   bundle.files["in.bin"] = some_bytes(64);
   bundle.files["code.bin"] = some_bytes(100);
@@ -156,10 +155,18 @@ TEST_CASE("damaged text never crashes the reader") {
     for (unsigned n = random() % 6 + 1; n-- > 0;) {
       const std::size_t at = random() % text.size();
       switch (random() % 4) {
-        case 0: text[at] = static_cast<char>(random()); break;
-        case 1: text.erase(at, random() % 20 + 1); break;
-        case 2: text.insert(at, text.substr(random() % text.size(), random() % 30)); break;
-        default: text.resize(at); break;
+        case 0:
+          text[at] = static_cast<char>(random());
+          break;
+        case 1:
+          text.erase(at, random() % 20 + 1);
+          break;
+        case 2:
+          text.insert(at, text.substr(random() % text.size(), random() % 30));
+          break;
+        default:
+          text.resize(at);
+          break;
       }
       if (text.empty()) text.push_back('{');
     }

@@ -30,8 +30,7 @@ bool expected(const Row& row) {
   const std::string arch = row.arch;
   const bool device = arch.rfind("gfx950", 0) == 0 || (arch == "gfx942" && row.allow_gfx942);
   if (row.mla) return device && row.topk == 1 && row.kimi_k3;
-  return device && row.topk == 1 && row.split_kv &&
-         (row.dspark_draft || (row.qwen3_5 && row.local_num_kv_heads == 1));
+  return device && row.topk == 1 && row.split_kv && (row.dspark_draft || (row.qwen3_5 && row.local_num_kv_heads == 1));
 }
 
 AttentionCall good_call() {
@@ -87,8 +86,7 @@ TEST_CASE("can_handle accepts the plain call and names each thing it refuses") {
       {"xai temperature", [](AttentionCall& call) { call.xai_temperature = 1; }},
       {"query heads are no multiple of the KV heads", [](AttentionCall& call) { call.problem.num_q_heads = 18; }},
       {"cache and new tokens differ in shape", [](AttentionCall& call) { call.cache_head_dim = 128; }},
-      {"head_dim < v_head_dim",
-       [](AttentionCall& call) { call.problem.v_head_dim = call.cache_v_head_dim = 128; }},
+      {"head_dim < v_head_dim", [](AttentionCall& call) { call.problem.v_head_dim = call.cache_v_head_dim = 128; }},
       {"a 16-bit cache of another type than Q", [](AttentionCall& call) { call.problem.kv_dtype = DType::fp16; }},
       {"an fp8 cache whose rows are no multiple of 64 elements",
        [](AttentionCall& call) {

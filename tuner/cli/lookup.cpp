@@ -34,7 +34,8 @@ void run(const Options& options) {
   if (options.as_json) {
     const nlohmann::json value = {{"config", config_json(match.config)}, {"level", level},
                                   {"cu_count", match.cu_count},          {"context_min", match.context_min},
-                                  {"context_max", match.context_max},    {"estimated", match.estimated},        {"extend_below", match.extend_below}};
+                                  {"context_max", match.context_max},    {"estimated", match.estimated},
+                                  {"extend_below", match.extend_below}};
     fmt::print("{}\n", value.dump(2));
     return;
   }

@@ -110,9 +110,9 @@ Engine::Engine(const std::string& device, const Problem& problem, int index_bits
   impl.verify_shared_kv = impl.load(toolchain, "verify_shared_kv", match.config, index_bits);
   if (const auto fallback = extend_config(problem, impl.arch, templates_dir()))
     impl.extend_attention = impl.load(toolchain, "extend_attention", *fallback, index_bits);
-  impl.description = fmt::format("{} {} with {} ({}), {}", impl.device.spec, impl.device.target,
-                                 to_string(match.config), match_level_text(match.level),
-                                 toolchain.version(impl.device.target));
+  impl.description =
+      fmt::format("{} {} with {} ({}), {}", impl.device.spec, impl.device.target, to_string(match.config),
+                  match_level_text(match.level), toolchain.version(impl.device.target));
 }
 
 Engine::~Engine() {
@@ -139,7 +139,8 @@ void Engine::verify_shared_kv(VerifyParams params, void* workspace, std::size_t 
   const Plan plan = impl_->plan(loaded, params.batch);
   const WorkspaceParts parts(plan);
   if (bytes < parts.total)
-    throw WorkspaceTooSmall(fmt::format("batch {} needs {} bytes of workspace, got {}", params.batch, parts.total, bytes));
+    throw WorkspaceTooSmall(
+        fmt::format("batch {} needs {} bytes of workspace, got {}", params.batch, parts.total, bytes));
   char* base = static_cast<char*>(workspace);
   params.split_done = reinterpret_cast<unsigned*>(base);
   params.partial_lse = reinterpret_cast<float*>(base + parts.partial_lse);

@@ -141,13 +141,20 @@ const char* headtune_describe(const headtune_kernels* kernels) {
 
 const char* headtune_status_text(headtune_status status) {
   switch (status) {
-    case HEADTUNE_OK: return "ok";
-    case HEADTUNE_BAD_ARGUMENT: return "bad argument";
-    case HEADTUNE_UNSUPPORTED: return "no kernel computes this problem";
-    case HEADTUNE_UNAVAILABLE: return "no device, compiler or templates";
-    case HEADTUNE_COMPILE_FAILED: return "a kernel does not compile";
-    case HEADTUNE_WORKSPACE_TOO_SMALL: return "workspace too small";
-    case HEADTUNE_DEVICE_ERROR: return "the device reported an error";
+    case HEADTUNE_OK:
+      return "ok";
+    case HEADTUNE_BAD_ARGUMENT:
+      return "bad argument";
+    case HEADTUNE_UNSUPPORTED:
+      return "no kernel computes this problem";
+    case HEADTUNE_UNAVAILABLE:
+      return "no device, compiler or templates";
+    case HEADTUNE_COMPILE_FAILED:
+      return "a kernel does not compile";
+    case HEADTUNE_WORKSPACE_TOO_SMALL:
+      return "workspace too small";
+    case HEADTUNE_DEVICE_ERROR:
+      return "the device reported an error";
   }
   return "unknown status";
 }

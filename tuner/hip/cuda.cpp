@@ -40,8 +40,8 @@ Error context_of(int device, Context* context) {
   return success;
 }
 
-/// Makes the thread's device current in the driver: HIP does so by itself, CUDA's driver API wants to be told. Asks each
-/// time, since others in the process (PyTorch) switch contexts too.
+/// Makes the thread's device current in the driver: HIP does so by itself, CUDA's driver API wants to be told. Asks
+/// each time, since others in the process (PyTorch) switch contexts too.
 Error make_current() {
   int present = -1;
   if (driver.ctx_get_device(&present) == success && present == current_device) return success;
