@@ -64,7 +64,7 @@ class Templates {
 
 /// Code that only several KV heads compile, and code that only non-causal problems compile.
 void edit_other_paths(const Templates& copy) {
-  copy.insert("key_rows.h", "keys += kv_head * p.k_cache_stride_head * 2;", "keys += p.batch % 3;");
+  copy.insert("key_rows.h", "keys += kv_head * p.k_cache_stride_head * bytes;", "keys += p.batch % 3;");
   copy.insert("combine.h", "bool visible(int row, int token) const {",
               "if constexpr (!Variant::IS_CAUSAL) { if (token == p.num_splits) return false; }");
 }
