@@ -105,16 +105,20 @@ struct Bench {
   }
 };
 
-}  // namespace
-
-TEST_CASE("both operators compute a ragged batch with an empty prefix") {
-  Bench bench(ragged_case("ragged", {300, 0, 65}, 7));
+void check_both_operators(Bench& bench) {
   const headtune_call call = bench.call();
   REQUIRE(headtune_verify_shared_kv(bench.kernels.get(), &call, nullptr) == HEADTUNE_OK);
   bench.check(bench.inputs);
   bench.out.fill(0xff);
   REQUIRE(headtune_extend_attention(bench.kernels.get(), &call, nullptr) == HEADTUNE_OK);
   bench.check(bench.inputs);
+}
+
+}  // namespace
+
+TEST_CASE("both operators compute a ragged batch with an empty prefix") {
+  Bench bench(ragged_case("ragged", {300, 0, 65}, 7));
+  check_both_operators(bench);
 }
 
 TEST_CASE("an fp8 cache with scales, through both operators") {
@@ -125,12 +129,7 @@ TEST_CASE("an fp8 cache with scales, through both operators") {
   Case shape = ragged_case("fp8", {300, 0, 65}, 7);
   shape.k_scale = 0.5f, shape.v_scale = 3;
   Bench bench(shape, prepare(wanted), fp8);
-  const headtune_call call = bench.call();
-  REQUIRE(headtune_verify_shared_kv(bench.kernels.get(), &call, nullptr) == HEADTUNE_OK);
-  bench.check(bench.inputs);
-  bench.out.fill(0xff);
-  REQUIRE(headtune_extend_attention(bench.kernels.get(), &call, nullptr) == HEADTUNE_OK);
-  bench.check(bench.inputs);
+  check_both_operators(bench);
 }
 
 TEST_CASE("a captured call replays with shorter lengths") {

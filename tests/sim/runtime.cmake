@@ -1,4 +1,6 @@
 headtune_test(sim_timing_parts_test timing_parts_test.cpp LINK headtune_sim_runtime LABEL sim)
 headtune_test(sim_runtime_test runtime_test.cpp LINK headtune_sim_runtime headtune_toolchain_client LABEL sim)
+headtune_test(sim_runtime_time_test runtime_time_test.cpp
+  LINK headtune_sim_runtime headtune_toolchain_client LABEL sim)
 headtune_test(sim_matrix_kernels_test matrix_kernels_test.cpp
   LINK headtune_sim_runtime headtune_toolchain_client headtune_dtype LABEL sim)
