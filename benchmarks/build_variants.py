@@ -18,7 +18,7 @@ struct Variant {{
 }};
 extern "C" __global__ void HEADTUNE_LAUNCH_BOUNDS(Variant::NUM_WARPS, Variant::WAVES_PER_EU)
 verify_shared_kv_stage1(const headtune::VerifyParams p) {{ headtune::stage1<Variant>(p); }}
-extern "C" __global__ void HEADTUNE_LAUNCH_BOUNDS(Variant::STAGE2_WARPS, 1)
+extern "C" __global__ void HEADTUNE_LAUNCH_BOUNDS(Variant::STAGE2_WARPS, headtune::stage2_waves_per_eu<Variant>)
 verify_shared_kv_stage2(const headtune::VerifyParams p) {{ headtune::stage2<Variant>(p); }}
 """
 

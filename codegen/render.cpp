@@ -17,18 +17,21 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// One kernel of an operator: where its body is, and the knob that says how many waves run it.
+/// One kernel of an operator: where its body is, the knob that says how many waves run it, and how many of them a SIMD
+/// holds at least.
 struct KernelTemplate {
   const char* op;
   const char* header;
   const char* function;
   const char* kernel;
   const char* warps_knob;
+  const char* waves_per_eu = "Variant::WAVES_PER_EU";
 };
 
 constexpr KernelTemplate kernel_templates[] = {
     {"verify_shared_kv", "verify_shared_kv/stage1.h", "stage1", "verify_shared_kv_stage1", "NUM_WARPS"},
-    {"verify_shared_kv", "verify_shared_kv/stage2.h", "stage2", "verify_shared_kv_stage2", "STAGE2_WARPS"},
+    {"verify_shared_kv", "verify_shared_kv/stage2.h", "stage2", "verify_shared_kv_stage2", "STAGE2_WARPS",
+     "headtune::stage2_waves_per_eu<Variant>"},
     {"extend_attention", "extend_attention/extend_attention.h", "extend_attention", "extend_attention", "NUM_WARPS"},
     {"plain_read", "plain_memory/plain_memory.h", "plain_read", "plain_read", "NUM_WARPS"},
     {"plain_copy", "plain_memory/plain_memory.h", "plain_copy", "plain_copy", "NUM_WARPS"},
@@ -59,9 +62,9 @@ std::string variant_struct(const Problem& problem, const Config& config, int ind
 
 std::string kernel_entry(const KernelTemplate& kernel) {
   return fmt::format(
-      "extern \"C\" __global__ void HEADTUNE_LAUNCH_BOUNDS(Variant::{}, Variant::WAVES_PER_EU)\n"
+      "extern \"C\" __global__ void HEADTUNE_LAUNCH_BOUNDS(Variant::{}, {})\n"
       "{}(const headtune::VerifyParams params) {{ headtune::{}<Variant>(params); }}\n",
-      kernel.warps_knob, kernel.kernel, kernel.function);
+      kernel.warps_knob, kernel.waves_per_eu, kernel.kernel, kernel.function);
 }
 
 bool holds_templates(const fs::path& folder) {

@@ -34,7 +34,7 @@ extern "C" __global__ void HEADTUNE_LAUNCH_BOUNDS(Variant::NUM_WARPS, Variant::W
     verify_stage1(const VerifyParams params) {
   stage1<Variant>(params);
 }
-extern "C" __global__ void HEADTUNE_LAUNCH_BOUNDS(Variant::STAGE2_WARPS, Variant::WAVES_PER_EU)
+extern "C" __global__ void HEADTUNE_LAUNCH_BOUNDS(Variant::STAGE2_WARPS, stage2_waves_per_eu<Variant>)
     verify_stage2(const VerifyParams params) {
   stage2<Variant>(params);
 }

@@ -69,7 +69,7 @@ HEADTUNE_DEVICE void extend_rows(const VerifyParams& p, const Request& request) 
 template <class Variant>
 HEADTUNE_DEVICE void extend_attention(const VerifyParams& p) {
   const Request request = Request::read(p, blockIdx.z);
-  if (request.qo_len <= 0) return;
+  if (!request.has_token(0)) return;
   if constexpr (Variant::LOAD_PATH == 1)
     lds_path::extend_request<Variant>(p, request);
   else

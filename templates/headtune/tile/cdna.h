@@ -45,6 +45,7 @@ HEADTUNE_DEVICE float exp2(float x) {
 }
 HEADTUNE_DEVICE float maximum(float a, float b) { return __builtin_fmaxf(a, b); }
 HEADTUNE_DEVICE float log2(float x) { return __builtin_log2f(x); }
+HEADTUNE_DEVICE float reciprocal(float x) { return __builtin_amdgcn_rcpf(x); }
 
 HEADTUNE_DEVICE float from_lane(float x, int source) {
   return __builtin_bit_cast(float, __builtin_amdgcn_ds_bpermute(source * 4, __builtin_bit_cast(int, x)));
@@ -55,18 +56,41 @@ HEADTUNE_DEVICE float row_max(float x) {
   x = __builtin_fmaxf(x, from_lane(x, lane ^ 16));
   return __builtin_fmaxf(x, from_lane(x, lane ^ 32));
 }
+/// The value of a lane whose number differs in the bit `step`, where all lanes that differ in lower bits hold the same:
+/// within 16 lanes a modifier of the instruction that uses it, a tenth of the latency of a trip through LDS.
+template <int step>
+HEADTUNE_DEVICE float across(float x) {
+  if constexpr (step > 8) return from_lane(x, lane_index() ^ step);
+  constexpr int mirror_16 = 0x140, mirror_8 = 0x141, swap_pairs = 0x4e, swap_neighbours = 0xb1;
+  constexpr int control = step == 8 ? mirror_16 : step == 4 ? mirror_8 : step == 2 ? swap_pairs : swap_neighbours;
+  const int bits = __builtin_bit_cast(int, x);
+  return __builtin_bit_cast(float, __builtin_amdgcn_update_dpp(bits, bits, control, 0xf, 0xf, true));
+}
 /// Sum over `width` neighbouring lanes (a power of two), in every one of them.
-template <int width>
+template <int width, int step = 1>
 HEADTUNE_DEVICE float group_sum(float x) {
-  const int lane = lane_index();
-  for (int step = width / 2; step > 0; step /= 2) x += from_lane(x, lane ^ step);
+  if constexpr (step < width) return group_sum<width, step * 2>(x + across<step>(x));
   return x;
 }
-template <int width>
+template <int width, int step = 1>
 HEADTUNE_DEVICE float group_max(float x) {
-  const int lane = lane_index();
-  for (int step = width / 2; step > 0; step /= 2) x = __builtin_fmaxf(x, from_lane(x, lane ^ step));
+  if constexpr (step < width) return group_max<width, step * 2>(__builtin_fmaxf(x, across<step>(x)));
   return x;
+}
+/// What is loaded above is asked for before anything below is done.
+HEADTUNE_DEVICE void issue_first() {
+#if __has_builtin(__builtin_amdgcn_sched_barrier)
+  __builtin_amdgcn_sched_barrier(0);
+#endif
+}
+/// `index`, once the words have been loaded: together, and not each where it is used, at the cost of a cache miss each
+/// time. (Not a volatile statement, behind which the compiler would no longer load through the scalar cache.)
+HEADTUNE_DEVICE int after_loading(int index, const void* a, const void* b, const void* c, const void* d, long long e,
+                                  int f) {
+#if defined(__AMDGCN__)
+  asm("" : "+s"(index) : "s"(a), "s"(b), "s"(c), "s"(d), "s"(e), "s"(f));
+#endif
+  return index;
 }
 HEADTUNE_DEVICE bool any_lane(bool condition) {
 #if __has_builtin(__builtin_amdgcn_ballot_w64)

@@ -29,10 +29,19 @@ inline constexpr int rows_per_lane = 2;
 inline constexpr int elements_per_row = 2;
 inline constexpr int score_tiles = 2;
 
-HEADTUNE_DEVICE int thread_index() { return static_cast<int>(threadIdx.x); }
+// Indices are said not to be negative: division by a power of 2 is then one shift, not four instructions.
+HEADTUNE_DEVICE int thread_index() {
+  const int index = static_cast<int>(threadIdx.x);
+  __builtin_assume(index >= 0 && index < 1024);
+  return index;
+}
 HEADTUNE_DEVICE int lane_index() { return thread_index() % wave_size; }
 HEADTUNE_DEVICE int first_lane(int x) { return __shfl_sync(0xffffffffu, x, 0); }
-HEADTUNE_DEVICE int wave_index() { return __shfl_sync(0xffffffffu, thread_index() / wave_size, 0); }
+HEADTUNE_DEVICE int wave_index() {
+  const int index = first_lane(thread_index() / wave_size);
+  __builtin_assume(index >= 0 && index < 1024 / wave_size);
+  return index;
+}
 HEADTUNE_DEVICE int quarter(int lane) { return lane % 4; }
 HEADTUNE_DEVICE int free_index(int lane) { return lane / 4; }
 
@@ -42,7 +51,16 @@ HEADTUNE_DEVICE float exp2(float x) {
   return y;
 }
 HEADTUNE_DEVICE float maximum(float a, float b) { return fmaxf(a, b); }
-HEADTUNE_DEVICE float log2(float x) { return log2f(x); }
+HEADTUNE_DEVICE float log2(float x) {
+  float y;
+  asm("lg2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+HEADTUNE_DEVICE float reciprocal(float x) {
+  float y;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
 
 HEADTUNE_DEVICE float row_max(float x) {
   x = fmaxf(x, __shfl_xor_sync(0xffffffffu, x, 1));
@@ -64,6 +82,11 @@ template <class T>
 HEADTUNE_DEVICE T load_global(const void* pointer) {
   return *static_cast<const T*>(pointer);
 }
+HEADTUNE_DEVICE void issue_first() {}
+/// For kernel arguments, which lie in a constant bank here.
+HEADTUNE_DEVICE int after_loading(int index, const void*, const void*, const void*, const void*, long long, int) {
+  return index;
+}
 /// `count` neighbouring 32-bit words at a 4-byte aligned address.
 template <int count>
 HEADTUNE_DEVICE void load_words(unsigned (&words)[count], const void* pointer) {
@@ -73,6 +96,12 @@ HEADTUNE_DEVICE void load_words(unsigned (&words)[count], const void* pointer) {
 template <class T>
 HEADTUNE_DEVICE void store_global(void* pointer, T value) {
   *static_cast<T*>(pointer) = value;
+}
+/// Spelled out: the compiler splits a struct of computed floats into stores of 4 bytes, parts of a sector each.
+template <>
+HEADTUNE_DEVICE void store_global<F32x4>(void* pointer, F32x4 x) {
+  asm volatile("st.global.v4.f32 [%0], {%1, %2, %3, %4};" ::"l"(pointer), "f"(x[0]), "f"(x[1]), "f"(x[2]), "f"(x[3])
+               : "memory");
 }
 /// Read once, through the read-only path.
 template <class T>

@@ -2,10 +2,10 @@
 //
 //   wave       wave_size, lane_index, wave_index, first_lane, any_lane, row_max, group_max, group_sum
 //   layout     free_lanes, rows_per_lane, elements_per_row, score_tiles; quarter, free_index
-//   memory     load_global, load_words, load_stream, store_global
+//   memory     load_global, after_loading, issue_first, load_words, load_stream, store_global
 //   matrix     mma_scores (Q and K -> scores), mma_values (P and V -> output)
 //   kernels    kernels_overlap, let_next_kernel_start, wait_previous_kernel
-//   elements   interleave, scaled, exp2, pack_probabilities, pack_output, low, high, ones
+//   elements   interleave, scaled, exp2, log2, reciprocal, pack_probabilities, pack_output, low, high, ones
 //   fp8        converts_fp8, convert_fp8; interleave_bytes, spread_bytes, times_power (fp8.h: widen, pair_rows)
 //
 // Four lanes ("quarters") share a query row. In a key step of `keys_per_step` keys, quarter q holds the scores of keys

@@ -98,9 +98,9 @@ constexpr Launch stage1_launch(const Problem& problem, const Config& config, con
           stage1_lds_bytes(problem, config, device)};
 }
 
-/// What a workgroup of stage 2 takes on and with how many waves. Where there are so many that starting them takes longer
-/// than their work (measured on an H200: more than ten to a CU), STAGE2_ROWS new tokens each; else one, and STAGE2_WARPS
-/// waves share its splits once there are many.
+/// What a workgroup of stage 2 takes on and with how many waves. Where there are so many that starting them takes
+/// longer than their work (measured on an H200: more than ten to a CU), STAGE2_ROWS new tokens each; else one, and
+/// STAGE2_WARPS waves share its splits once there are many.
 struct Stage2Shape {
   int rows, warps;
 };
@@ -109,7 +109,7 @@ constexpr Stage2Shape stage2_shape(const Problem& problem, const Config& config,
                                    int splits) {
   const int narrow = stage2_narrow_warps(config.stage2_warps);
   if (batch * problem.num_q_heads * problem.extend_len > 10 * device.cu_count) return {config.stage2_rows, narrow};
-  return {1, splits >= 32 ? config.stage2_warps : narrow};
+  return {1, splits >= many_splits ? config.stage2_warps : narrow};
 }
 
 /// LDS of the larger of stage 2's shapes.
@@ -125,8 +125,12 @@ constexpr Launch stage2_launch(const Problem& problem, const Config& config, con
                                int splits) {
   const Stage2Shape shape = stage2_shape(problem, config, device, batch, splits);
   const int threads = shape.warps * device.wave_size;
-  return {problem.num_q_heads, ceil_div(problem.extend_len, shape.rows), batch, threads,
-          combine_lds_bytes(problem, config, shape.rows, threads), true};
+  return {problem.num_q_heads,
+          ceil_div(problem.extend_len, shape.rows),
+          batch,
+          threads,
+          combine_lds_bytes(problem, config, shape.rows, threads),
+          true};
 }
 
 constexpr Workspace workspace(const Problem& problem, const Config& config, int batch, int splits) {

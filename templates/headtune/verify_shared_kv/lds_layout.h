@@ -18,9 +18,8 @@ namespace register_path {
 /// 64 KiB.
 inline constexpr int merge_budget = 20 * 1024;
 
-/// Waves merge through LDS in units of 16 rows and `chunk` columns (ColumnShape); rows are padded against bank
-/// conflicts.
-constexpr HEADTUNE_HOST_DEVICE int unit_floats(int chunk) { return 16 * (chunk + 4); }
+/// Waves merge through LDS in units of 16 rows and `chunk` columns (ColumnShape).
+constexpr HEADTUNE_HOST_DEVICE int unit_floats(int chunk) { return 16 * chunk; }
 
 /// Units of each wave that pass through LDS at a time: as many as fit, a divisor of all of them.
 constexpr HEADTUNE_HOST_DEVICE int units_per_pass(int units, int num_warps, int chunk, int budget) {

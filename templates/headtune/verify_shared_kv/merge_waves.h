@@ -7,11 +7,14 @@ namespace headtune {
 
 template <class Shape>
 struct MergeLds {
-  static constexpr int row_floats = Shape::columns.chunk + 4;  // padded against bank conflicts
+  static constexpr int row_floats = Shape::columns.chunk;
+  static constexpr int quads = row_floats / 4;  // of a row; a wave's lanes write quads and read them 16 bytes at a time
   static constexpr int unit_floats = register_path::unit_floats(Shape::columns.chunk);
   static constexpr int wave_floats = Shape::merge.per_pass * unit_floats;
 
-  float* units;    ///< [key_warps][row_warps][per_pass][16][row_floats]
+  static_assert(quads % 8 == 0, "place() permutes eight quads");
+
+  float* units;    ///< [key_warps][row_warps][per_pass][16][quads, permuted by place()]
   float* offsets;  ///< [key_warps][padded_rows]
   float* sums;     ///< likewise
 
@@ -19,6 +22,13 @@ struct MergeLds {
       : units(lds),
         offsets(lds + Shape::num_warps * wave_floats),
         sums(offsets + Shape::key_warps * Shape::padded_rows) {}
+
+  /// Where quad `quad` of quarter `q` lies in a row, or what lies there: its own inverse. Lanes that write together
+  /// differ in q and the row's lowest bit (NVIDIA) or in the row (AMD); each then has banks of its own.
+  static constexpr HEADTUNE_DEVICE int place(int index, int row) {
+    const int key = row % 2 * 4 + row / 2 % 2 * 2 + row / 4 % 2;
+    return index ^ (quads % 16 == 0 ? key + row / 8 % 2 * 8 : key);
+  }
 };
 
 /// Unit u of a wave: 16-row block, group of columns, first accumulator element of a row.
@@ -75,7 +85,8 @@ HEADTUNE_DEVICE void normalise(WaveState<Shape>& state, const MergeLds<Shape>& l
     for (int i = 0; i < tile::rows_per_lane; ++i) {
       const RowTotal total = row_total(lds, row_of(m, i));
       const bool empty = !(total.sum > 0);
-      state.rescale(m, i, empty ? 0.0f : tile::exp2(state.offset[m][i] - total.offset) * (out_scale / total.sum));
+      const float factor = tile::exp2(state.offset[m][i] - total.offset) * out_scale * tile::reciprocal(total.sum);
+      state.rescale(m, i, empty ? 0.0f : factor);
       if (key_warp == 0 && tile::quarter(lane) == 0)
         writer.lse(row_of(m, i),
                    empty ? tile::negative_infinity
@@ -83,29 +94,23 @@ HEADTUNE_DEVICE void normalise(WaveState<Shape>& state, const MergeLds<Shape>& l
     }
 }
 
-/// Writes one unit: rows of [16][row_floats].
+/// Writes one unit: 16 rows of quads.
 template <class Shape>
 HEADTUNE_DEVICE void put_unit(float* to, const WaveState<Shape>& state, const MergeUnit<Shape>& unit) {
-  constexpr int elements = MergeUnit<Shape>::elements;
-  const int lane = tile::lane_index();
+  constexpr int quads = MergeLds<Shape>::quads / 4;  // of a quarter
+  const int lane = tile::lane_index(), quarter = tile::quarter(lane);
 #pragma unroll
   for (int i = 0; i < tile::rows_per_lane; ++i) {
-    float* row = to + (tile::free_lanes * i + tile::free_index(lane)) * MergeLds<Shape>::row_floats +
-                 tile::quarter(lane) * elements * Shape::vector;
+    const int row = tile::free_lanes * i + tile::free_index(lane);
+    const auto value = [&](int x) {
+      return state.output[unit.block][unit.group][x % Shape::vector]
+                         [i * tile::elements_per_row + unit.first_element + x / Shape::vector];
+    };
 #pragma unroll
-    for (int e = 0; e < elements; ++e) {
-      const int x = i * tile::elements_per_row + unit.first_element + e;
-      const auto& from = state.output[unit.block][unit.group];
-      if constexpr (Shape::vector % 4 == 0) {
-#pragma unroll
-        for (int c = 0; c < Shape::vector; c += 4)
-          *reinterpret_cast<tile::F32x4*>(row + e * Shape::vector + c) =
-              tile::F32x4{from[c][x], from[c + 1][x], from[c + 2][x], from[c + 3][x]};
-      } else {
-#pragma unroll
-        for (int c = 0; c < Shape::vector; ++c) row[e * Shape::vector + c] = from[c][x];
-      }
-    }
+    for (int x = 0; x < quads; ++x)
+      *reinterpret_cast<tile::F32x4*>(to + row * MergeLds<Shape>::row_floats +
+                                      MergeLds<Shape>::place(x * 4 + quarter, row) * 4) =
+          tile::F32x4{value(4 * x), value(4 * x + 1), value(4 * x + 2), value(4 * x + 3)};
   }
 }
 
@@ -113,26 +118,30 @@ HEADTUNE_DEVICE void put_unit(float* to, const WaveState<Shape>& state, const Me
 /// writer.columns(row, column, values).
 template <class Shape, class Writer>
 HEADTUNE_DEVICE void sum_units(const MergeLds<Shape>& lds, int first, const Writer& writer) {
-  constexpr int quads = Shape::columns.chunk / 4, unit_items = 16 * quads;
-  constexpr int per_quarter = Shape::columns.chunk / 4;  // columns of one quarter of the lanes
-  constexpr int items = Shape::row_warps * Shape::merge.per_pass * unit_items;
-#pragma unroll 2
-  for (int item = tile::thread_index(); item < items; item += Shape::num_warps * tile::wave_size) {
-    const int at = item / unit_items;  // [row_warps][per_pass]
-    const int row = item / quads % 16, column = item % quads * 4;
-    const float* from = lds.units + at * MergeLds<Shape>::unit_floats + row * MergeLds<Shape>::row_floats + column;
+  using Lds = MergeLds<Shape>;
+  constexpr int unit_items = 16 * Lds::quads, threads = Shape::num_warps * tile::wave_size;
+  constexpr int units = Shape::row_warps * Shape::merge.per_pass;
+  constexpr int threads_of_unit = threads < unit_items ? threads : unit_items;
+  constexpr int units_at_once = threads / threads_of_unit, rounds_of_unit = unit_items / threads_of_unit;
+#pragma unroll
+  for (int round = 0; round < ceil_div(units, units_at_once) * rounds_of_unit; ++round) {
+    const int at = round / rounds_of_unit * units_at_once + tile::thread_index() / threads_of_unit;
+    const int item = round % rounds_of_unit * threads_of_unit + tile::thread_index() % threads_of_unit;
+    if (units % units_at_once != 0 && at >= units) break;
+    const int row = item / Lds::quads, place = item % Lds::quads;
+    const float* from = lds.units + at * Lds::unit_floats + row * Lds::row_floats + place * 4;
     tile::F32x4 total{0, 0, 0, 0};
 #pragma unroll
     for (int w = 0; w < Shape::key_warps; ++w) {
-      const tile::F32x4 part =
-          *reinterpret_cast<const tile::F32x4*>(from + w * Shape::row_warps * MergeLds<Shape>::wave_floats);
+      const tile::F32x4 part = *reinterpret_cast<const tile::F32x4*>(from + w * Shape::row_warps * Lds::wave_floats);
 #pragma unroll
       for (int x = 0; x < 4; ++x) total[x] += part[x];
     }
+    const int index = Lds::place(place, row);
     const MergeUnit<Shape> unit(first + at % Shape::merge.per_pass);
-    const int out_column = unit.group * Shape::columns.group + column % per_quarter +
-                           (column / per_quarter * tile::elements_per_row + unit.first_element) * Shape::vector;
-    writer.columns((at / Shape::merge.per_pass * Shape::blocks + unit.block) * 16 + row, out_column, total);
+    const int column = unit.group * Shape::columns.group + index / 4 * 4 +
+                       (index % 4 * tile::elements_per_row + unit.first_element) * Shape::vector;
+    writer.columns((at / Shape::merge.per_pass * Shape::blocks + unit.block) * 16 + row, column, total);
   }
 }
 

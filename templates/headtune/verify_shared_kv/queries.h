@@ -6,23 +6,22 @@
 
 namespace headtune {
 
-/// 16 bytes of this lane's part of one row, or zeros for a padding row.
+/// This lane's part of one row, 16 bytes at a time. A padding row repeats row 0: nobody reads what becomes of it, and
+/// its loads need no branch.
 template <class Variant, class Shape>
 struct QueryRow {
   const char* from;
-  bool valid;
 
   HEADTUNE_DEVICE QueryRow(const VerifyParams& p, const Request& request, const Rows<Variant>& rows, int block, int i) {
     const int lane = tile::lane_index();
-    const int row = block * 16 + tile::free_lanes * i + tile::free_index(lane);
-    valid = rows.valid(row, request);
-    from = tensor_row<2>(p.q, request.qo_begin + (valid ? rows.token(row) : 0), p.q_stride_token,
-                         valid ? rows.head(row) : rows.first_head, p.q_stride_head) +
+    const int padded_row = block * 16 + tile::free_lanes * i + tile::free_index(lane);
+    const int row = rows.valid(padded_row, request) ? padded_row : 0;
+    from = tensor_row<2>(p.q, request.qo_begin + rows.token(row), p.q_stride_token, rows.head(row), p.q_stride_head) +
            tile::quarter(lane) * Shape::lane_dims * 2;
   }
 
   HEADTUNE_DEVICE tile::U32x4 load(int chunk) const {
-    return valid ? tile::load_global<tile::U32x4>(from + Shape::first_dim(chunk) * 2) : tile::U32x4{0, 0, 0, 0};
+    return tile::load_global<tile::U32x4>(from + Shape::first_dim(chunk) * 2);
   }
 };
 

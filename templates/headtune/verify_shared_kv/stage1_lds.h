@@ -15,21 +15,21 @@ template <class V, class Tile>
 HEADTUNE_DEVICE void write_partials(const VerifyParams& p, const Request& request, const Rows<V>& rows, int split,
                                     const Lds<V, Tile>& lds, Tile& tile, const Softmax<V, Tile>& softmax) {
   constexpr float LN2 = 0.69314718f;  // pack_bias: the log2 of what cutting numerators takes from their sum on average
-  const auto index = [&](int row) { return partial_row<V>(p, request.index, split, rows.head(row), rows.token(row)); };
+  const long long first = partial_row(p, request.index, split, rows);
   softmax.reduce(
       0, [](float a, float b) { return a + b; }, [&](int slot) { return softmax.sum[slot]; },
       [&](int row, float sum) {
         lds.factor[row] = sum > 0 ? p.v_scale / sum : 0;
         if (rows.valid(row, request))
           tile::store_global(
-              p.partial_lse + index(row),
+              p.partial_lse + first + row,
               sum > 0 ? (lds.reference[row] + tile::pack_bias<typename Tile::Element> + tile::log2(sum)) * LN2
                       : tile::negative_infinity);
       });
   tile.scale_output(lds.factor);
   tile.each_output([&](int row, auto visit) {
     if (!rows.valid(row, request)) return;
-    float* out = p.partial_out + index(row) * V::V_HEAD_DIM;
+    float* out = p.partial_out + (first + row) * V::V_HEAD_DIM;
     visit([&](int column, const auto& values) { tile::store_floats(out + column, values); });
   });
 }
@@ -66,10 +66,10 @@ template <class Variant>
 HEADTUNE_DEVICE void stage1_lds(const VerifyParams& p) {
   const int split = blockIdx.y;
   const Request request = Request::read(p, blockIdx.z);
-  if (request.qo_len <= 0) return;
+  if (!request.has_token(0)) return;
   const SplitCut cut = cut_prefix(request.prefix_len, p.num_splits, p.min_keys_per_split, Variant::BLOCK_N);
   const Rows<Variant> rows = Rows<Variant>::of_head_block(blockIdx.x);
-  if (split < cut.used) {
+  if (cut.holds(split, request.prefix_len)) {
     const int begin = split * cut.keys_per_split;
     const int end = begin + cut.keys_per_split < request.prefix_len ? begin + cut.keys_per_split : request.prefix_len;
     lds_path::attend_split<Variant>(p, request, rows, split, begin, end);

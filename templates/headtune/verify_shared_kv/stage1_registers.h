@@ -10,19 +10,22 @@ namespace headtune {
 /// Writes a workgroup's rows to the partials of its split.
 template <class Variant>
 struct PartialWriter {
-  const VerifyParams& p;
   const Request& request;
   const Rows<Variant>& rows;
-  int split;
+  float *log_sums, *out;  ///< of row 0
 
-  HEADTUNE_DEVICE long long index(int row) const {
-    return partial_row<Variant>(p, request.index, split, rows.head(row), rows.token(row));
-  }
+  HEADTUNE_DEVICE PartialWriter(const VerifyParams& p, const Request& request_of, const Rows<Variant>& rows_of,
+                                int split)
+      : request(request_of),
+        rows(rows_of),
+        log_sums(p.partial_lse + partial_row(p, request.index, split, rows)),
+        out(p.partial_out + partial_row(p, request.index, split, rows) * Variant::V_HEAD_DIM) {}
+
   HEADTUNE_DEVICE void lse(int row, float value) const {
-    if (rows.valid(row, request)) tile::store_global(p.partial_lse + index(row), value);
+    if (rows.valid(row, request)) tile::store_global(log_sums + row, value);
   }
   HEADTUNE_DEVICE void columns(int row, int column, const tile::F32x4& values) const {
-    if (rows.valid(row, request)) tile::store_global(p.partial_out + index(row) * Variant::V_HEAD_DIM + column, values);
+    if (rows.valid(row, request)) tile::store_global(out + row * Variant::V_HEAD_DIM + column, values);
   }
 };
 
@@ -34,7 +37,7 @@ HEADTUNE_DEVICE void attend_split(const VerifyParams& p, const Request& request,
   WaveState<Shape> state;
   walk_prefix(state, queries, p, request, rows, begin, end);
   if constexpr (walk_uses_lds<Variant, Shape>) __syncthreads();
-  merge_waves(state, tile::dynamic_lds(), p.v_scale, PartialWriter<Variant>{p, request, rows, split});
+  merge_waves(state, tile::dynamic_lds(), p.v_scale, PartialWriter<Variant>(p, request, rows, split));
 }
 
 /// Grid: (head blocks, splits, batch).
@@ -42,10 +45,10 @@ template <class Variant>
 HEADTUNE_DEVICE void stage1_registers(const VerifyParams& p) {
   const int split = blockIdx.y;
   const Request request = Request::read(p, blockIdx.z);
-  if (request.qo_len <= 0) return;
+  if (!request.has_token(0)) return;
   const SplitCut cut = cut_prefix(request.prefix_len, p.num_splits, p.min_keys_per_split, Variant::BLOCK_N);
   const Rows<Variant> rows = Rows<Variant>::of_head_block(blockIdx.x);
-  if (split < cut.used) {
+  if (cut.holds(split, request.prefix_len)) {
     const int begin = split * cut.keys_per_split;
     const int end = begin + cut.keys_per_split < request.prefix_len ? begin + cut.keys_per_split : request.prefix_len;
     attend_split<Variant>(p, request, rows, split, begin, end);

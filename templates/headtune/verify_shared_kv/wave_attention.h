@@ -89,23 +89,6 @@ struct TileSlots {
   Slot key[Shape::steps][tile::score_tiles];
   Slot value[Shape::steps][tile::keys_per_lane];
 
-  template <class Slots>
-  HEADTUNE_DEVICE void load_keys(const Slots& slots, int first) {
-    if (first + Shape::tile_keys <= slots.last + 1)
-      load_keys<true>(slots, first);
-    else
-      load_keys<false>(slots, first);
-  }
-
-  template <class Slots>
-  HEADTUNE_DEVICE void load_values(const Slots& slots, int first) {
-    if (first + Shape::tile_keys <= slots.last + 1)
-      load_values<true>(slots, first);
-    else
-      load_values<false>(slots, first);
-  }
-
- private:
   template <bool whole, class Slots>
   HEADTUNE_DEVICE void load_keys(const Slots& slots, int first) {
     const int free = tile::free_index(tile::lane_index());
@@ -349,6 +332,12 @@ struct KeyRange {
   int first, stride, end, unmasked;
 };
 
+/// Walks a wave's tiles: in a loop all but the last, each with the loads of the next, then the last one, with none that
+/// would have to be waited for.
+///
+/// No load depends on a branch: a compiler counts what is in flight, and behind a branch it must assume the fewest,
+/// that is wait for younger loads too. So a tile that would end behind the last key begins earlier, at the last
+/// tile_keys keys, and keys that are not its own are masked; no slot outside the request is read.
 template <class Shape, class Rows, class Visible>
 HEADTUNE_DEVICE void walk_keys(WaveState<Shape>& state, const Queries<Shape>& queries, const Rows& rows,
                                const KeyRange& range, float scale, const Visible& visible) {
@@ -357,26 +346,48 @@ HEADTUNE_DEVICE void walk_keys(WaveState<Shape>& state, const Queries<Shape>& qu
   TileSlots<Shape, typename Rows::Slots::Slot> slots;
   KeyTile<Shape, typename Rows::Element> keys;
   ValueTile<Shape, typename Rows::Element> values;
-  slots.load_keys(rows.slots, range.first);
-  slots.load_values(rows.slots, range.first);
-  keys.load(rows.keys, slots);
-  slots.load_keys(rows.slots, range.first + range.stride);
-  values.load(rows.values, slots);
-  slots.load_values(rows.slots, range.first + range.stride);
-#pragma unroll 1
-  for (int t = range.first; t < range.end; t += range.stride) {
+  const int last_begin = range.end - Shape::tile_keys;
+  const auto begin_of = [&](int t) { return t < last_begin ? t : last_begin; };
+  const auto attend = [&](int t, int begin, const auto& ask_for_next_keys) {
     Queries<Shape>::refetch();
     Scores<Shape> scores;
     scores.multiply(keys, queries, state.start);
-    keys.load(rows.keys, slots);
-    slots.load_keys(rows.slots, t + 2 * range.stride);
-    if (t + Shape::tile_keys > range.unmasked) scores.mask(t, visible);
+    ask_for_next_keys();
+    if (t + Shape::tile_keys > range.unmasked)
+      scores.mask(begin, [&](int m, int i, int position) { return position >= t && visible(m, i, position); });
     scores.scale(scale);
     update_offsets(state, scores, inverse_scale);
     accumulate(state, scores, values);
+  };
+  int t = range.first;
+  if (last_begin < 0) {  // fewer keys than a tile: its slots are clamped one by one
+    slots.template load_keys<false>(rows.slots, t);
+    slots.template load_values<false>(rows.slots, t);
+    keys.load(rows.keys, slots);
     values.load(rows.values, slots);
-    slots.load_values(rows.slots, t + 2 * range.stride);
+    return attend(t, t, [] {});
   }
+  slots.template load_keys<true>(rows.slots, begin_of(t));
+  slots.template load_values<true>(rows.slots, begin_of(t));
+  keys.load(rows.keys, slots);
+  tile::issue_first();  // in the loop's order: what it may leave in flight is the lesser of here and there
+  slots.template load_keys<true>(rows.slots, begin_of(t + range.stride));
+  tile::issue_first();
+  values.load(rows.values, slots);
+  tile::issue_first();
+  slots.template load_values<true>(rows.slots, begin_of(t + range.stride));
+#pragma unroll 1
+  for (; t + range.stride < range.end; t += range.stride) {
+    attend(t, begin_of(t), [&] {
+      keys.load(rows.keys, slots);
+      slots.template load_keys<true>(rows.slots, begin_of(t + 2 * range.stride));
+    });
+    values.load(rows.values, slots);
+    slots.template load_values<true>(rows.slots, begin_of(t + 2 * range.stride));
+    // Else the compiler, which sees the same loads before the loop, asks for both at the beginning of the next round.
+    asm volatile("" ::: "memory");
+  }
+  attend(t, begin_of(t), [] {});
 }
 
 }  // namespace headtune
