@@ -22,9 +22,14 @@ TEST_CASE("launch: splits cover a prefix once, in whole tiles but the last") {
   CHECK(cut.used <= splits);
   CHECK((cut.used - 1) * cut.keys_per_split < prefix);
   CHECK(cut.used * cut.keys_per_split >= prefix);
+  for (int split = 0; split < splits; ++split) CHECK(cut.holds(split, prefix) == (split < cut.used));
 }
 
-TEST_CASE("launch: an empty prefix has no split") { CHECK(cut_prefix(0, 8, 128, 64).used == 0); }
+TEST_CASE("launch: an empty prefix has no split") {
+  const SplitCut cut = cut_prefix(0, 8, 128, 64);
+  CHECK(cut.used == 0);
+  CHECK(!cut.holds(0, 0));
+}
 
 TEST_CASE("launch: splits are bounded by resident workgroups, by their least length and by MAX_SPLITS") {
   Config config;
