@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Full sweeps of a results database as CSV for the search benchmark: record_sweep.py DATABASE FOLDER
 
-One file per problem of verify_shared_kv: a comment with architecture, problem and axes, a header, then one line per
+One file per problem of verify_shared_kv with a prefix of Q's type: a comment with architecture, problem and axes, a header, then one line per
 configuration that was timed at every shape, its knobs and its times in us. Only settled rows of one template hash.
 """
 import json
@@ -40,7 +40,7 @@ def main(database, folder):
     db = sqlite3.connect(f"file:{database}?mode=ro", uri=True)
     environments = db.execute("SELECT id, arch, cu_count FROM environment").fetchall()
     problems = db.execute("""SELECT id, head_dim, v_head_dim, num_q_heads, num_kv_heads, extend_len, is_causal
-                             FROM problem WHERE op = 'verify_shared_kv'""").fetchall()
+                             FROM problem WHERE op = 'verify_shared_kv' AND kv_dtype = dtype""").fetchall()
     for environment, arch, cu_count in environments:
         for problem, *shape in problems:
             shapes, rows = rows_of(db, environment, problem)

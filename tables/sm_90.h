@@ -26,35 +26,35 @@ constexpr Config config(int block_h, int block_n, int num_warps, int row_warps, 
 /// CUs, wave, head_dim, v_head_dim, KV group, KV heads, extend_len, several KV heads, causal, dtype, KV dtype,
 /// contexts, estimated, configuration, shorter prefixes are faster through extend_attention
 inline constexpr TableRow verify_shared_kv[] = {
+    // 9 points, 7 samples each, noise 0.5%, regret 0.3%, best
+    // error 2.3e-03 of 5.0e-03, template 05ff04218ad3, NVIDIA H200, nvrtc 13.0
+    {132, 32, 64, 64, 4, 2, 7, true, false, DType::bf16, DType::bf16, 8192, 32768, false, config(4, 128, 8, 2, 2, 2, 4, 2, 128, 64, 8, 4, 0), 128},
+    // 9 points, 7 samples each, noise 0.8%, regret 0.0%, best
+    // error 2.3e-03 of 5.0e-03, template 05ff04218ad3, NVIDIA H200, nvrtc 13.0
+    {132, 32, 64, 64, 4, 2, 7, true, false, DType::bf16, DType::fp8_e4m3fn, 8192, 32768, false, config(4, 128, 8, 2, 2, 2, 4, 2, 128, 64, 8, 4, 0), 128},
+    // 9 points, 7 samples each, noise 0.4%, regret 0.4%, best
+    // error 2.3e-03 of 5.0e-03, template 05ff04218ad3, NVIDIA H200, nvrtc 13.0
+    {132, 32, 64, 64, 4, 4, 8, true, false, DType::bf16, DType::bf16, 8192, 32768, false, config(4, 64, 4, 2, 2, 2, 4, 4, 128, 64, 8, 4, 0)},
     // 9 points, 7 samples each, noise 0.5%, regret 0.0%, best
-    // error 2.3e-03 of 5.0e-03, template 915779d88465, NVIDIA H200, nvrtc 13.0
-    {132, 32, 64, 64, 4, 2, 7, true, false, DType::bf16, DType::bf16, 8192, 32768, false, config(4, 128, 8, 2, 2, 3, 4, 2, 128, 64, 8, 4, 0), 128},
-    // 9 points, 7 samples each, noise 0.4%, regret 0.7%, tie: fewer registers
-    // error 2.3e-03 of 5.0e-03, template 915779d88465, NVIDIA H200, nvrtc 13.0
-    {132, 32, 64, 64, 4, 2, 7, true, false, DType::bf16, DType::fp8_e4m3fn, 8192, 32768, false, config(4, 64, 8, 2, 2, 3, 4, 2, 128, 64, 8, 4, 0), 256},
-    // 9 points, 7 samples each, noise 0.5%, regret 0.2%, best
-    // error 2.3e-03 of 5.0e-03, template 915779d88465, NVIDIA H200, nvrtc 13.0
-    {132, 32, 64, 64, 4, 4, 8, true, false, DType::bf16, DType::bf16, 8192, 32768, false, config(4, 64, 4, 2, 2, 3, 4, 4, 128, 64, 8, 4, 0)},
-    // 9 points, 7 samples each, noise 0.4%, regret 0.0%, best
-    // error 2.3e-03 of 5.0e-03, template 915779d88465, NVIDIA H200, nvrtc 13.0
-    {132, 32, 64, 64, 4, 4, 8, true, false, DType::bf16, DType::fp8_e4m3fn, 8192, 32768, false, config(4, 64, 4, 2, 2, 3, 4, 4, 128, 64, 8, 4, 0)},
-    // 9 points, 7 samples each, noise 0.5%, regret 0.0%, best
-    // error 2.3e-03 of 5.0e-03, template 915779d88465, NVIDIA H200, nvrtc 13.0
-    {132, 32, 128, 128, 4, 4, 8, true, false, DType::bf16, DType::bf16, 8192, 32768, false, config(4, 128, 8, 2, 2, 3, 2, 1, 128, 64, 8, 4, 0)},
-    // 9 points, 7 samples each, noise 0.4%, regret 0.2%, best
-    // error 2.3e-03 of 5.0e-03, template 915779d88465, NVIDIA H200, nvrtc 13.0
+    // error 2.3e-03 of 5.0e-03, template 05ff04218ad3, NVIDIA H200, nvrtc 13.0
+    {132, 32, 64, 64, 4, 4, 8, true, false, DType::bf16, DType::fp8_e4m3fn, 8192, 32768, false, config(4, 64, 4, 2, 2, 2, 4, 4, 128, 64, 8, 4, 0)},
+    // 9 points, 7 samples each, noise 1.1%, regret 0.8%, best
+    // error 2.3e-03 of 5.0e-03, template 05ff04218ad3, NVIDIA H200, nvrtc 13.0
+    {132, 32, 128, 128, 4, 4, 8, true, false, DType::bf16, DType::bf16, 8192, 32768, false, config(4, 64, 4, 2, 2, 2, 3, 3, 128, 64, 8, 4, 0)},
+    // 9 points, 7 samples each, noise 0.5%, regret 0.6%, best
+    // error 2.3e-03 of 5.0e-03, template 05ff04218ad3, NVIDIA H200, nvrtc 13.0
     {132, 32, 128, 128, 4, 4, 8, true, false, DType::bf16, DType::fp8_e4m3fn, 8192, 32768, false, config(4, 64, 4, 2, 2, 4, 3, 3, 128, 64, 8, 4, 0)},
-    // 9 points, 7 samples each, noise 0.4%, regret 0.0%, best
-    // error 2.3e-03 of 5.0e-03, template 915779d88465, NVIDIA H200, nvrtc 13.0
-    {132, 32, 256, 256, 8, 1, 4, false, true, DType::bf16, DType::bf16, 8192, 32768, false, config(8, 64, 8, 2, 2, 3, 2, 1, 128, 64, 16, 4, 0)},
-    // 9 points, 7 samples each, noise 0.7%, regret 0.9%, best
-    // error 2.3e-03 of 5.0e-03, template 915779d88465, NVIDIA H200, nvrtc 13.0
-    {132, 32, 256, 256, 8, 1, 4, false, true, DType::bf16, DType::fp8_e4m3fn, 8192, 32768, false, config(4, 128, 8, 1, 2, 3, 2, 1, 128, 64, 16, 4, 0)},
     // 9 points, 7 samples each, noise 0.5%, regret 0.0%, best
-    // error 2.2e-03 of 5.0e-03, template 915779d88465, NVIDIA H200, nvrtc 13.0
-    {132, 32, 576, 512, 12, 1, 8, false, true, DType::bf16, DType::bf16, 8192, 32768, false, config(6, 64, 8, 1, 1, 2, 2, 1, 128, 64, 16, 4, 0), 256},
+    // error 2.3e-03 of 5.0e-03, template 05ff04218ad3, NVIDIA H200, nvrtc 13.0
+    {132, 32, 256, 256, 8, 1, 4, false, true, DType::bf16, DType::bf16, 8192, 32768, false, config(8, 64, 8, 2, 2, 2, 2, 1, 128, 64, 16, 4, 0)},
+    // 9 points, 7 samples each, noise 0.6%, regret 1.3%, best
+    // error 2.3e-03 of 5.0e-03, template 05ff04218ad3, NVIDIA H200, nvrtc 13.0
+    {132, 32, 256, 256, 8, 1, 4, false, true, DType::bf16, DType::fp8_e4m3fn, 8192, 32768, false, config(4, 64, 4, 1, 2, 3, 2, 2, 128, 64, 16, 4, 0)},
     // 9 points, 7 samples each, noise 0.4%, regret 0.0%, best
-    // error 2.2e-03 of 5.0e-03, template 915779d88465, NVIDIA H200, nvrtc 13.0
+    // error 2.2e-03 of 5.0e-03, template 05ff04218ad3, NVIDIA H200, nvrtc 13.0
+    {132, 32, 576, 512, 12, 1, 8, false, true, DType::bf16, DType::bf16, 8192, 32768, false, config(6, 64, 8, 1, 1, 2, 2, 1, 128, 64, 16, 4, 0), 128},
+    // 9 points, 7 samples each, noise 0.4%, regret 0.0%, best
+    // error 2.2e-03 of 5.0e-03, template 05ff04218ad3, NVIDIA H200, nvrtc 13.0
     {132, 32, 576, 512, 12, 1, 8, false, true, DType::bf16, DType::fp8_e4m3fn, 8192, 32768, false, config(6, 64, 8, 1, 1, 1, 2, 1, 128, 64, 16, 4, 0)},
 };
 
