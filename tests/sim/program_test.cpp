@@ -3,27 +3,13 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 #include <cstdint>
-#include <cstring>
 #include <random>
 
-#include "tuner/error.h"
-#include "tuner/sim/runtime.h"
-#include "tuner/toolchain.h"
+#include "tests/sim/runtime_fixture.h"
 
 using namespace headtune;
 
 namespace {
-
-const hip::Api& api() { return sim::api(); }
-
-Toolchain& toolchain() {
-  static Toolchain one([] {
-    ToolchainOptions options;
-    options.jobs = 1;
-    return options;
-  }());
-  return one;
-}
 
 constexpr int threads = 256, words = 4 * threads;  // each thread owns four words of input and of output
 using Words = std::vector<std::uint32_t>;
@@ -101,26 +87,9 @@ KERNEL(constants) {
 }
 )";
 
-struct Code {
-  hip::Module module = nullptr;
-  Code(const std::string& arch, const std::string& level) {
-    try {
-      toolchain().version(arch);
-    } catch (const UnavailableError& error) {
-      SKIP("no compiler: " << error.what());
-    }
-    sim::configure(
-        {.disassemble = [](auto code, const auto& target) { return toolchain().disassemble(code, target); }});
-    REQUIRE(api().set_device(sim::ordinal_of(arch)) == hip::success);
-    const Binary binary = toolchain().compile({kernels, arch, {"-std=c++17", level, "-ffp-contract=off"}});
-    INFO(binary.log);
-    REQUIRE(binary.status == CompileStatus::ok);
-    REQUIRE(api().module_load_data(&module, binary.code.data()) == hip::success);
-  }
-  ~Code() {
-    if (module) api().module_unload(module);
-  }
-};
+test::Compiled compiled(const std::string& arch, const std::string& level) {
+  return {arch, kernels, {level, "-ffp-contract=off"}};
+}
 
 Words input() {
   std::mt19937 random(7);
@@ -129,26 +98,13 @@ Words input() {
   return values;
 }
 
-Words run(const Code& code, const char* name) {
-  hip::Function function = nullptr;
-  REQUIRE(api().module_get_function(&function, code.module, name) == hip::success);
-  const Words in = input();
-  const std::size_t bytes = in.size() * 4;
-  void *from = nullptr, *to = nullptr;
-  REQUIRE(api().malloc(&from, bytes) == hip::success);
-  REQUIRE(api().malloc(&to, bytes) == hip::success);
-  REQUIRE(api().memcpy(from, in.data(), bytes, hip::memcpy_host_to_device) == hip::success);
-  int n = 3;
-  void* arguments[] = {&to, &from, &n};
+Words run(const test::Compiled& code, const char* name) {
+  const test::Buffer<std::uint32_t> from(input()), to(words);
   const hip::Error error =
-      api().module_launch_kernel(function, threads / 128, 1, 1, 128, 1, 1, 0, nullptr, arguments, nullptr);
+      test::launch(code.function(name), {{threads / 128, 1, 1}, {128, 1, 1}}, nullptr, to.data, from.data, 3);
   INFO(sim::last_fault_text());
   REQUIRE(error == hip::success);
-  Words out(in.size());
-  REQUIRE(api().memcpy(out.data(), to, bytes, hip::memcpy_device_to_host) == hip::success);
-  api().free(from);
-  api().free(to);
-  return out;
+  return to.read();
 }
 
 /// The integer kernel computed here.
@@ -174,7 +130,7 @@ Words expected_integers() {
 
 TEST_CASE("programs compute the same with and without the optimiser", "[sim]") {
   const std::string arch = GENERATE("gfx90a", "gfx942", "gfx950");
-  const Code plain(arch, "-O0"), some(arch, "-O1"), most(arch, "-O3");
+  const test::Compiled plain = compiled(arch, "-O0"), some = compiled(arch, "-O1"), most = compiled(arch, "-O3");
   for (const char* name : {"integers", "floats", "doubles", "halves", "control", "calls", "groups", "constants"}) {
     INFO(arch << " " << name);
     const Words first = run(plain, name);
@@ -186,7 +142,7 @@ TEST_CASE("programs compute the same with and without the optimiser", "[sim]") {
 
 TEST_CASE("integer division and bit functions are right", "[sim]") {
   const std::string arch = GENERATE("gfx90a", "gfx942", "gfx950");
-  const Words got = run(Code(arch, "-O3"), "integers"), want = expected_integers();
+  const Words got = run(compiled(arch, "-O3"), "integers"), want = expected_integers();
   for (int i = 0; i < words; i += 4) {
     REQUIRE(got[i] == want[i]);
     REQUIRE(got[i + 1] == want[i + 1]);
